@@ -1,0 +1,44 @@
+# One target per folder. A folder's headers are reachable only through its own
+# include root (a directory holding one symlink), so including a folder that is
+# not among DEPS fails to compile.
+#
+#   skald_folder(outbox DEPS store bus LIBS OpenSSL::Crypto)
+#
+# compiles *.cc below the folder (tests aside) into skald_outbox, and *_test.cc
+# into outbox_test, which ctest runs.
+function(skald_folder name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|main)\\.cc$")
+
+  set(root ${CMAKE_BINARY_DIR}/roots/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${name} ${root}/${name} SYMBOLIC)
+
+  if(sources)
+    add_library(skald_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(skald_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  list(TRANSFORM ARG_DEPS PREPEND skald_)
+  target_include_directories(skald_${name} ${scope} ${root} ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(skald_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS})
+
+  if(tests)
+    list(TRANSFORM ARG_TEST_DEPS PREPEND skald_)
+    skald_test(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE skald_${name} ${ARG_TEST_DEPS})
+  endif()
+endfunction()
+
+# A gtest program that ctest runs as one test.
+function(skald_test name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main rapidcheck_gtest skald_env)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endfunction()

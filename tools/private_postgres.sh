@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# A PostgreSQL server of one's own, with default durability, on a free port.
+#   tools/private_postgres.sh start DIR   prints the URL; DIR exists and is empty
+#   tools/private_postgres.sh stop DIR    at once, without a clean shutdown
+# PostgreSQL refuses to run as root: root runs it as the user postgres, who must
+# be able to reach DIR. The log is DIR/log.
+set -euo pipefail
+
+action=${1:?start or stop} dir=$(readlink -f "${2:?the directory of the server}")
+bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
+
+as_owner() {
+  if ((EUID == 0)); then
+    runuser -u postgres -- "$@"
+  else
+    "$@"
+  fi
+}
+
+free_port() {
+  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+start() {
+  if ((EUID == 0)); then chown postgres "$dir"; fi
+  chmod 755 "$dir"
+  cd "$dir"
+  as_owner "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --no-locale --no-sync >&2
+  local port attempt
+  # Somebody else may take the port between asking for it and binding it.
+  for attempt in 1 2 3; do
+    port=$(free_port)
+    if as_owner "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 start -o "-p $port -c max_connections=200 \
+        -c listen_addresses=127.0.0.1 -c unix_socket_directories='$dir'" >&2; then
+      echo "postgresql://postgres@127.0.0.1:$port/postgres"
+      return
+    fi
+    echo "private_postgres: attempt $attempt failed; the end of the log:" >&2
+    tail -n 20 "$dir/log" >&2 || true
+  done
+  return 1
+}
+
+stop() {
+  cd "$dir"
+  if [[ -f $dir/data/postmaster.pid ]]; then as_owner "$bin/pg_ctl" -D "$dir/data" -m immediate -w stop >&2; fi
+}
+
+case $action in
+  start | stop) "$action" ;;
+  *) echo "usage: tools/private_postgres.sh start|stop DIR" >&2; exit 2 ;;
+esac
