@@ -1,0 +1,169 @@
+#include "store/sqlite/connection.h"
+
+#include <cstring>
+#include <vector>
+
+#include "store/sql_text.h"
+
+namespace skald::sqlite {
+namespace {
+
+constexpr std::size_t kStatementsMax = 512;
+
+void bind(sqlite3_stmt* statement, int index, const Param& param) {
+  switch (param.kind()) {
+    case Param::Kind::null: sqlite3_bind_null(statement, index); break;
+    case Param::Kind::integer: sqlite3_bind_int64(statement, index, param.integer()); break;
+    case Param::Kind::real: sqlite3_bind_double(statement, index, param.real()); break;
+    case Param::Kind::text:
+      sqlite3_bind_text64(statement, index, param.text().data() ? param.text().data() : "", param.text().size(), SQLITE_STATIC, SQLITE_UTF8);
+      break;
+    case Param::Kind::integers:
+    case Param::Kind::texts: throw Error("ARRAY_PARAMETER", "array parameters exist on PostgreSQL only");
+  }
+}
+
+// Copies the rows out. Texts go into one arena; the cells point into it once it
+// has stopped growing.
+Rows collect(sqlite3_stmt* statement, int& code) {
+  const auto columns = static_cast<std::size_t>(sqlite3_column_count(statement));
+  std::vector<Cell> cells;
+  auto arena = std::make_shared<std::string>();
+  std::vector<std::pair<std::size_t, std::size_t>> texts;  // cell, offset
+  while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      const int column = static_cast<int>(c);
+      Cell cell;
+      switch (sqlite3_column_type(statement, column)) {
+        case SQLITE_NULL: break;
+        case SQLITE_INTEGER:
+          cell.kind = Cell::Kind::integer;
+          cell.integer = sqlite3_column_int64(statement, column);
+          break;
+        case SQLITE_FLOAT:
+          cell.kind = Cell::Kind::real;
+          cell.real = sqlite3_column_double(statement, column);
+          break;
+        default: {
+          cell.kind = Cell::Kind::text;
+          const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+          const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
+          texts.emplace_back(cells.size(), arena->size());
+          arena->append(text, size);
+          cell.text = std::string_view(nullptr, size);
+        }
+      }
+      cells.push_back(cell);
+    }
+  }
+  for (const auto& [index, offset] : texts) cells[index].text = std::string_view(arena->data() + offset, cells[index].text.size());
+  const std::size_t rows = columns == 0 ? 0 : cells.size() / columns;
+  return Rows(std::move(cells), columns, static_cast<std::int64_t>(rows), std::move(arena));
+}
+
+}  // namespace
+
+Connection::Connection(const std::string& path, Mode mode, bool full_sync) {
+  sqlite3* raw = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
+  db_.reset(raw);
+  if (code != SQLITE_OK)
+    throw Unavailable("DATABASE_UNAVAILABLE", "cannot open the database file " + path + ": " + sqlite3_errmsg(raw));
+  sqlite3_extended_result_codes(raw, 1);
+  sqlite3_busy_timeout(raw, 5000);
+  sqlite3_set_authorizer(raw, &Connection::authorize, this);
+  control("PRAGMA journal_mode=WAL");
+  control(full_sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  control("PRAGMA foreign_keys=ON");
+  control("PRAGMA temp_store=MEMORY");
+  control("PRAGMA trusted_schema=OFF");
+  if (mode == Mode::reader) {
+    control("PRAGMA query_only=ON");
+    control("PRAGMA wal_autocheckpoint=0");
+  }
+}
+
+int Connection::authorize(void* self, int action, const char*, const char*, const char*, const char*) {
+  if (static_cast<Connection*>(self)->own_) return SQLITE_OK;
+  switch (action) {
+    case SQLITE_TRANSACTION:
+    case SQLITE_SAVEPOINT:
+    case SQLITE_PRAGMA:
+    case SQLITE_ATTACH:
+    case SQLITE_DETACH: return SQLITE_DENY;
+    default: return SQLITE_OK;
+  }
+}
+
+sqlite3_stmt* Connection::prepared(std::string_view sql) {
+  if (const auto found = statements_.find(sql); found != statements_.end()) return found->second.get();
+  if (!own_) refuse_transaction_control(sql);
+  sqlite3_stmt* raw = nullptr;
+  const std::string text = number_parameters(sql);
+  const int code = sqlite3_prepare_v3(db_.get(), text.data(), static_cast<int>(text.size()), SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  Statement statement(raw);
+  if (code != SQLITE_OK) fail(code);
+  if (raw == nullptr) throw Error("SQL_ERROR", "the statement is empty");
+  if (statements_.size() >= kStatementsMax) statements_.clear();  // dynamic SQL; the live set comes back at once
+  return statements_.emplace(std::string(sql), std::move(statement)).first->second.get();
+}
+
+Rows Connection::run(std::string_view sql, std::span<const Param> params) {
+  sqlite3_stmt* statement = prepared(sql);
+  struct Reset {
+    sqlite3_stmt* statement;
+    ~Reset() {
+      sqlite3_reset(statement);
+      sqlite3_clear_bindings(statement);
+    }
+  } reset{statement};
+  if (static_cast<std::size_t>(sqlite3_bind_parameter_count(statement)) != params.size())
+    throw Error("SQL_ERROR", "the statement wants " + std::to_string(sqlite3_bind_parameter_count(statement)) + " parameters and was given " +
+                                 std::to_string(params.size()));
+  for (std::size_t i = 0; i < params.size(); ++i) bind(statement, static_cast<int>(i) + 1, params[i]);
+  int code = SQLITE_OK;
+  const bool reads = sqlite3_stmt_readonly(statement) != 0;
+  Rows rows = collect(statement, code);
+  if (code != SQLITE_DONE) fail(code);
+  if (reads || rows.columns() != 0) return rows;
+  return Rows({}, 0, sqlite3_changes64(db_.get()), nullptr);
+}
+
+void Connection::control(const char* sql) {
+  own_ = true;
+  struct Guard {
+    bool& own;
+    ~Guard() { own = false; }
+  } guard{own_};
+  run(sql, {});
+}
+
+bool Connection::has_deferred_violations() const {
+  int current = 0, high = 0;
+  sqlite3_db_status(db_.get(), SQLITE_DBSTATUS_DEFERRED_FKS, &current, &high, 0);
+  return current != 0;
+}
+
+void Connection::fail(int code) {
+  const std::string text = error_text() + " (SQLite " + std::to_string(code) + ")";
+  switch (code & 0xff) {
+    case SQLITE_CONSTRAINT:
+      if (code == SQLITE_CONSTRAINT_UNIQUE || code == SQLITE_CONSTRAINT_PRIMARYKEY || code == SQLITE_CONSTRAINT_ROWID)
+        throw Conflict("UNIQUE_VIOLATION", text);
+      throw Conflict("CONSTRAINT_VIOLATION", text);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: throw LockTimeout("LOCK_TIMEOUT", text);
+    case SQLITE_FULL: throw Unavailable("DISK_FULL", "the disk is full: " + text);
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_NOMEM: throw Unavailable("DATABASE_UNAVAILABLE", text);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: throw Corrupt("DATABASE_CORRUPT", text);
+    case SQLITE_READONLY: throw Error("WRITE_IN_READ", "writing inside of read() is refused: use write()");
+    case SQLITE_AUTH: throw Error("TRANSACTION_CONTROL", "transaction control and PRAGMA are the store's own: use Database::write and Transaction::savepoint");
+    default: throw Error("SQL_ERROR", text);
+  }
+}
+
+}  // namespace skald::sqlite

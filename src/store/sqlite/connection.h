@@ -1,0 +1,52 @@
+// One SQLite connection: statements prepared once and kept, rows copied out.
+// Not thread safe.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "skald/row.h"
+
+namespace skald::sqlite {
+
+class Connection {
+ public:
+  enum class Mode { writer, reader };
+  // Opens and sets up WAL. Throws Unavailable with the path and the cause.
+  Connection(const std::string& path, Mode mode, bool full_sync);
+
+  // User SQL: `$1` parameters; transaction control and PRAGMA are denied.
+  Rows run(std::string_view sql, std::span<const Param> params);
+  // The store's own BEGIN, COMMIT, SAVEPOINT, PRAGMA.
+  void control(const char* sql);
+
+  // False once SQLite itself has ended the transaction (disk full, I/O error):
+  // the next statement would commit alone.
+  bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
+  bool has_deferred_violations() const;
+  std::string error_text() const { return sqlite3_errmsg(db_.get()); }
+
+ private:
+  struct Close { void operator()(sqlite3* db) const { sqlite3_close_v2(db); } };
+  struct Finalize { void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); } };
+  using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  sqlite3_stmt* prepared(std::string_view sql);
+  static int authorize(void* self, int action, const char* a, const char* b, const char* c, const char* d);
+  [[noreturn]] void fail(int code);
+
+  std::unique_ptr<sqlite3, Close> db_;
+  std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
+  bool own_ = false;  // the store itself speaks
+};
+
+}  // namespace skald::sqlite

@@ -1,0 +1,260 @@
+#include "store/sqlite/database.h"
+
+#include <algorithm>
+
+#include "env/seam.h"
+#include "store/migrations.h"
+#include "store/sqlite/file_lock.h"
+#include "store/sqlite/open_transaction.h"
+
+namespace skald::sqlite {
+namespace {
+
+// The databases that this thread is inside of.
+thread_local std::vector<const void*> entered;
+
+struct Entered {
+  explicit Entered(const void* database) { entered.push_back(database); }
+  ~Entered() { entered.pop_back(); }
+};
+
+}  // namespace
+
+struct SqliteDatabase::Caller {
+  std::string_view name;
+  const Body* body = nullptr;
+  std::vector<Event> events;      // of the run that is being committed
+  std::exception_ptr refusal;     // what the body threw
+  std::exception_ptr failure;     // what the caller is told instead of success
+  bool answered_early = false;
+  bool done = false;
+  bool leads = false;
+  std::condition_variable changed;
+};
+
+SqliteDatabase::SqliteDatabase(Env env, SqliteOptions options) : env_(env), options_(std::move(options)) {
+  const bool memory = options_.path == ":memory:";
+  if (memory) options_.readers = 0;  // a second connection would see another database
+  if (!memory) file_lock_ = std::make_unique<FileLock>(options_.path);
+  writer_ = std::make_unique<Connection>(options_.path, Connection::Mode::writer, options_.full_sync);
+  for (int i = 0; i < options_.readers; ++i)
+    readers_.push_back(std::make_unique<Connection>(options_.path, Connection::Mode::reader, options_.full_sync));
+}
+
+SqliteDatabase::~SqliteDatabase() = default;
+
+void SqliteDatabase::refuse_nested() const {
+  if (std::ranges::find(entered, this) != entered.end())
+    throw Error("NESTED_WRITE", "a transaction inside of another one on the same database: pass the Transaction along instead");
+}
+
+void SqliteDatabase::write(std::string_view name, const Body& body) {
+  refuse_nested();
+  Caller caller;
+  caller.name = name;
+  caller.body = &body;
+  std::unique_lock lock(queue_mutex_);
+  queue_.push_back(&caller);
+  if (led_) {
+    caller.changed.wait(lock, [&] { return caller.done || caller.leads; });
+  } else {
+    led_ = true;
+    caller.leads = true;
+  }
+  if (caller.leads) {
+    std::vector<Caller*> batch;
+    run_batch(batch, lock);
+    for (Caller* member : batch) {
+      member->done = true;
+      if (member != &caller) member->changed.notify_one();
+    }
+    led_ = !queue_.empty();
+    if (led_) {
+      queue_.front()->leads = true;
+      queue_.front()->changed.notify_one();
+    }
+  }
+  lock.unlock();
+  if (caller.failure) std::rethrow_exception(caller.failure);
+  if (hook_ != nullptr && !caller.events.empty()) hook_->after_commit(caller.events);
+}
+
+std::vector<std::exception_ptr> SqliteDatabase::write_together(std::span<const Body> bodies) {
+  refuse_nested();
+  std::deque<Caller> callers(bodies.size());
+  std::vector<Caller*> batch;
+  std::unique_lock lock(queue_mutex_);
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    callers[i].body = &bodies[i];
+    queue_.push_back(&callers[i]);
+  }
+  run_batch(batch, lock);
+  lock.unlock();
+  std::vector<std::exception_ptr> results;
+  for (Caller& caller : callers) {
+    results.push_back(caller.failure);
+    if (!caller.failure && hook_ != nullptr && !caller.events.empty()) hook_->after_commit(caller.events);
+  }
+  return results;
+}
+
+// Called with the queue locked; leaves it locked. Every caller in `batch` has its
+// result then.
+void SqliteDatabase::run_batch(std::vector<Caller*>& batch, std::unique_lock<std::mutex>& queue_lock) {
+  std::lock_guard physical(physical_);
+  Entered guard(this);
+  std::deque<Caller*> again;  // lost their transaction through a neighbour's fault
+  do {
+    const auto open = run_bodies(batch, again, queue_lock);
+    queue_lock.unlock();
+    const std::exception_ptr failure = open.empty() ? nullptr : commit();
+    for (Caller* caller : open) {
+      if (!caller->answered_early) caller->failure = failure ? failure : caller->refusal;
+    }
+    queue_lock.lock();
+  } while (!again.empty());
+}
+
+// Opens a physical transaction and fills it: the callers that are in it.
+std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again,
+                                                                std::unique_lock<std::mutex>& queue_lock) {
+  const Instant begun = env_.clock.steady();
+  std::vector<Caller*> open;
+  for (bool first = true;; first = false) {
+    const bool full = open.size() >= options_.batch_max || env_.clock.steady() - begun > options_.batch_time_max;
+    auto& from = again.empty() ? queue_ : again;
+    if (from.empty() || (full && !first)) return open;
+    Caller* caller = from.front();
+    from.pop_front();
+    if (&from == &queue_) batch.push_back(caller);
+    queue_lock.unlock();
+    try {
+      if (stopped_) std::rethrow_exception(stopped_);
+      if (open.empty()) writer_->control("BEGIN IMMEDIATE");
+      if (run_caller(*caller)) {
+        open.push_back(caller);
+      } else {
+        again.insert(again.begin(), open.begin(), open.end());
+        open.clear();
+      }
+    } catch (...) {
+      caller->failure = std::current_exception();
+    }
+    queue_lock.lock();
+  }
+}
+
+bool SqliteDatabase::run_caller(Caller& caller) {
+  const Instant begun = env_.clock.steady();
+  caller.refusal = nullptr;
+  caller.events.clear();
+  OpenTransaction tx(env_, *writer_, transaction_time());
+  writer_->control("SAVEPOINT caller");
+  bool survives = true;
+  try {
+    (*caller.body)(tx);
+    if (hook_ != nullptr && !tx.emitted().empty()) hook_->before_commit(tx, tx.emitted());
+    if (writer_->has_deferred_violations())
+      throw Conflict("CONSTRAINT_VIOLATION", "a row refers to another that does not exist");
+    caller.events.assign(tx.emitted().begin(), tx.emitted().end());
+    writer_->control("RELEASE caller");
+  } catch (...) {
+    caller.refusal = std::current_exception();
+    caller.events.clear();
+    survives = writer_->in_transaction();
+    if (survives) {
+      writer_->control("ROLLBACK TO caller");
+      writer_->control("RELEASE caller");
+    } else {
+      caller.failure = caller.refusal;
+    }
+  }
+  if (!seam::holds(seam::Rule::answer_after_commit) && tx.emitted().empty()) {
+    caller.failure = caller.refusal;
+    caller.answered_early = true;
+  }
+  report_slow(caller.name, env_.clock.steady() - begun);
+  return survives;
+}
+
+// Null when everything in the transaction is durable.
+std::exception_ptr SqliteDatabase::commit() {
+  try {
+    if (before_physical_commit) before_physical_commit();
+    writer_->control("COMMIT");
+    return nullptr;
+  } catch (...) {
+    const auto failure = std::current_exception();
+    if (writer_->in_transaction()) {
+      writer_->control("ROLLBACK");
+      return failure;
+    }
+    // SQLite has ended it by itself while syncing: whether the commit record
+    // reached the disk cannot be known, and later writes could not be trusted.
+    stopped_ = std::make_exception_ptr(Unavailable(
+        "WRITER_STOPPED", "a sync to disk failed; the database takes no more writes until the process is started again"));
+    return std::make_exception_ptr(CommitUnknown("COMMIT_UNKNOWN", "the commit's sync to disk failed: ask again after a restart"));
+  }
+}
+
+void SqliteDatabase::read(const Body& body) {
+  refuse_nested();
+  Entered guard(this);
+  std::unique_ptr<Connection> lent;
+  std::unique_lock<std::mutex> physical;
+  Connection* connection = nullptr;
+  if (options_.readers == 0) {
+    physical = std::unique_lock(physical_);
+    connection = writer_.get();
+    connection->control("PRAGMA query_only=ON");
+  } else {
+    std::unique_lock lock(readers_mutex_);
+    reader_free_.wait(lock, [&] { return !readers_.empty(); });
+    lent = std::move(readers_.back());
+    readers_.pop_back();
+    connection = lent.get();
+  }
+  std::exception_ptr failure;
+  try {
+    connection->control("BEGIN");
+    OpenTransaction tx(env_, *connection, env_.clock.now());
+    body(tx);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (connection->in_transaction()) connection->control("ROLLBACK");
+  if (lent == nullptr) {
+    connection->control("PRAGMA query_only=OFF");
+  } else {
+    std::lock_guard lock(readers_mutex_);
+    readers_.push_back(std::move(lent));
+    reader_free_.notify_one();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void SqliteDatabase::migrate(std::string_view component, std::span<const Migration> steps) {
+  write("migrate", [&](Transaction& tx) { apply_migrations(tx, component, steps); });
+}
+
+Time SqliteDatabase::transaction_time() {
+  last_time_ = std::max(last_time_, env_.clock.now());
+  return last_time_;
+}
+
+void SqliteDatabase::report_slow(std::string_view name, Duration took) const {
+  if (took <= options_.slow_body) return;
+  env_.observer.count("store_slow_bodies_total");
+  env_.observer.log(Observer::Level::warn, "a write held the database for too long; move slow work out of it",
+                    "\"write\":\"" + std::string(name) + "\",\"ms\":" + std::to_string(took.count() / 1000));
+}
+
+}  // namespace skald::sqlite
+
+namespace skald {
+
+std::unique_ptr<Database> open_sqlite(Env env, SqliteOptions options) {
+  return std::make_unique<sqlite::SqliteDatabase>(env, std::move(options));
+}
+
+}  // namespace skald

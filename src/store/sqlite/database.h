@@ -1,0 +1,79 @@
+// SQLite behind the Database interface: one process per file, one writing
+// connection, many callers in one physical commit.
+//
+// Group commit. Callers of write() queue up; the first becomes the leader, opens
+// a physical transaction, runs the queued bodies in turn, each in a savepoint,
+// and commits once. Every answer, refusals too, waits for that commit: a refusal
+// may rest on what a neighbour in the batch wrote. No thread is owned here.
+//
+// | failure                                   | what happens                       |
+// | body throws                               | its savepoint is undone, it alone fails |
+// | SQLite ends the transaction (disk full)   | that caller fails, the others run again |
+// | COMMIT fails                              | nothing happened, all callers fail  |
+// | sync fails                                | CommitUnknown; the writer stops for good |
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+
+#include "skald/database.h"
+#include "store/sqlite/connection.h"
+
+namespace skald::sqlite {
+
+class SqliteDatabase final : public Database {
+ public:
+  SqliteDatabase(Env env, SqliteOptions options);
+  ~SqliteDatabase() override;
+
+  void write(std::string_view name, const Body& body) override;
+  void read(const Body& body) override;
+  void migrate(std::string_view component, std::span<const Migration> steps) override;
+  Dialect dialect() const override { return Dialect::sqlite; }
+  void set_commit_hook(CommitHook* hook) override { hook_ = hook; }
+  void announce(std::span<const int>) override {}
+  std::unique_ptr<Listener> listen() override { return nullptr; }
+
+  // Runs the bodies in one physical transaction, as callers that arrive together
+  // would; one result each. For the simulator, which has a single thread.
+  std::vector<std::exception_ptr> write_together(std::span<const Body> bodies);
+
+  // Called between the last body and COMMIT; what it throws counts as the
+  // COMMIT's failure. For the simulator.
+  std::function<void()> before_physical_commit;
+
+ private:
+  struct Caller;
+  class OpenTransaction;
+  class FileLock;
+
+  void run_batch(std::vector<Caller*>& batch, std::unique_lock<std::mutex>& queue_lock);
+  std::vector<Caller*> run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again, std::unique_lock<std::mutex>& queue_lock);
+  bool run_caller(Caller& caller);                  // false: the transaction is gone
+  std::exception_ptr commit();
+  void refuse_nested() const;
+  void report_slow(std::string_view name, Duration took) const;
+  Time transaction_time();
+
+  Env env_;
+  SqliteOptions options_;
+  CommitHook* hook_ = nullptr;
+  std::unique_ptr<FileLock> file_lock_;
+
+  std::mutex queue_mutex_;                          // guards the two below
+  std::deque<Caller*> queue_;
+  bool led_ = false;                                // somebody runs batches
+
+  std::mutex physical_;                             // guards the three below
+  std::unique_ptr<Connection> writer_;
+  std::exception_ptr stopped_;                      // set by a failed sync
+  Time last_time_{};
+
+  std::mutex readers_mutex_;
+  std::condition_variable reader_free_;
+  std::vector<std::unique_ptr<Connection>> readers_;
+};
+
+}  // namespace skald::sqlite

@@ -1,0 +1,24 @@
+#include "store/sqlite/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace skald::sqlite {
+
+SqliteDatabase::FileLock::FileLock(const std::string& path) {
+  const std::string name = path + ".lock";
+  fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd_ < 0) throw Unavailable("DATABASE_UNAVAILABLE", "cannot create " + name + ": " + std::strerror(errno));
+  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(fd_);
+    throw Unavailable("DATABASE_IN_USE", "another process has " + path + " open; one process per SQLite file: talk to that server, or stop it first");
+  }
+}
+
+SqliteDatabase::FileLock::~FileLock() { ::close(fd_); }
+
+}  // namespace skald::sqlite

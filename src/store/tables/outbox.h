@@ -1,0 +1,85 @@
+// skald_outbox: the events of committed transactions and what became of them.
+// Every function runs inside of the caller's transaction.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "skald/database.h"
+#include "skald/entry.h"
+
+namespace skald::tables::outbox {
+
+struct NewEntry {
+  const Event* event;
+  std::string content_hash;
+  int retries_max;
+};
+
+// Inserts at the end of a transaction. On PostgreSQL the keys' advisory locks are
+// taken first, in one order, and the sequence numbers drawn under them, so that
+// within a key they follow the order of commits. Travels with the commit.
+void insert(Transaction& tx, std::span<const NewEntry> entries);
+
+// Where to go on reading a partition that one owns under `fence`.
+struct Position {
+  int partition;
+  std::int64_t fence;
+  std::int64_t after;  // seq
+};
+
+// Checks and locks (shared) the fences, and reads what is live behind each
+// position, in order, at most `limit` each: one round trip. Partitions whose fence
+// has moved on are missing from `owned`.
+struct Pending {
+  std::vector<int> owned;
+  std::vector<Entry> entries;                // by partition, then seq
+  std::vector<std::string> blocked_keys;     // by a dead letter in front
+};
+Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit);
+
+// PROCESSING under `worker`; the attempt counts from here on.
+void claim(Transaction& tx, std::span<const std::string> ids, std::string_view worker);
+
+struct Completion {
+  std::string id;
+  Duration took{};
+};
+// COMPLETED. `attempt_counted`: a claim has already counted the attempt.
+void complete(Transaction& tx, std::span<const Completion> done, std::string_view worker, bool attempt_counted);
+
+// FAILED until `next_retry_at`; sets attempts and crashes to what the entry says.
+void reschedule(Transaction& tx, const Entry& entry, Time next_retry_at, std::string_view error);
+
+// DEAD_LETTER. Only where it is still live: false where it is not.
+bool bury(Transaction& tx, const Entry& entry, std::string_view error);
+
+// PENDING again, with all its attempts before it. False where it is not dead.
+bool revive(Transaction& tx, std::string_view id, bool out_of_order);
+
+std::optional<Entry> find(Transaction& tx, std::string_view id);
+
+struct Filter {
+  std::optional<EntryStatus> status;
+  std::optional<std::string> type, key;
+  std::optional<std::string> after;          // id of the last entry of the page before
+  std::size_t limit = 50;
+};
+std::vector<Entry> list(Transaction& tx, const Filter& filter);   // newest first
+
+// Partitions with something due at `now`, and when the next retry is due.
+struct Backlog {
+  std::uint64_t due = 0;                     // a bit per partition
+  std::optional<Time> next_due;
+  std::int64_t live = 0;
+  std::optional<Time> oldest;
+};
+Backlog backlog(Transaction& tx);
+
+// Deletes at most `limit` entries that completed before `before`, with their
+// attempts and inbox rows; how many.
+std::int64_t forget_completed(Transaction& tx, Time before, int limit);
+
+}  // namespace skald::tables::outbox

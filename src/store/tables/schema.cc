@@ -1,0 +1,67 @@
+#include "store/tables/schema.h"
+
+#include <array>
+
+namespace skald::tables {
+namespace {
+
+constexpr const char* kShared = R"(
+CREATE INDEX skald_outbox_live ON skald_outbox (partition, seq) WHERE live = 1;
+CREATE TABLE skald_partition (
+  id BIGINT PRIMARY KEY, owner TEXT, fence BIGINT NOT NULL DEFAULT 0);
+CREATE TABLE skald_worker (
+  id TEXT PRIMARY KEY, host TEXT NOT NULL, pid BIGINT NOT NULL, started_at BIGINT NOT NULL,
+  beat BIGINT NOT NULL, beat_at BIGINT NOT NULL, sessions TEXT NOT NULL);
+CREATE TABLE skald_attempt (
+  event_id TEXT NOT NULL, attempt BIGINT NOT NULL, at BIGINT NOT NULL, worker TEXT NOT NULL,
+  outcome TEXT NOT NULL, took BIGINT NOT NULL, error TEXT NOT NULL, PRIMARY KEY (event_id, attempt, at));
+CREATE TABLE skald_inbox (
+  consumer TEXT NOT NULL, event_id TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (event_id, consumer));
+CREATE TABLE skald_dead_letter (
+  id TEXT PRIMARY KEY, reason TEXT NOT NULL, type TEXT NOT NULL, key TEXT NOT NULL, subject TEXT NOT NULL,
+  payload TEXT NOT NULL, traceparent TEXT NOT NULL, content_hash TEXT NOT NULL, attempts BIGINT NOT NULL,
+  last_error TEXT NOT NULL, created_at BIGINT NOT NULL, dead_at BIGINT NOT NULL,
+  state TEXT NOT NULL, note TEXT NOT NULL, resolved_at BIGINT NOT NULL);
+CREATE INDEX skald_dead_letter_state ON skald_dead_letter (state, dead_at);
+CREATE TABLE skald_blocked_key (key TEXT PRIMARY KEY, event_id TEXT NOT NULL, since BIGINT NOT NULL);
+CREATE TABLE skald_job (name TEXT PRIMARY KEY, due_at BIGINT NOT NULL);
+CREATE TABLE skald_audit (
+  id TEXT PRIMARY KEY, at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, target TEXT NOT NULL, detail TEXT NOT NULL);
+)";
+
+// `live` is what is still to be done: claims leave it alone, so that on
+// PostgreSQL they touch no index.
+constexpr const char* kOutboxColumns = R"(
+  partition BIGINT NOT NULL, live BIGINT NOT NULL DEFAULT 1, status BIGINT NOT NULL DEFAULT 0,
+  attempts BIGINT NOT NULL DEFAULT 0, crashes BIGINT NOT NULL DEFAULT 0, retries_max BIGINT NOT NULL,
+  next_retry_at BIGINT NOT NULL DEFAULT 0, locked_at BIGINT NOT NULL DEFAULT 0, took BIGINT NOT NULL DEFAULT 0,
+  created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, version BIGINT NOT NULL DEFAULT 0,
+  out_of_order BIGINT NOT NULL DEFAULT 0, key TEXT NOT NULL, type TEXT NOT NULL, subject TEXT NOT NULL,
+  content_hash TEXT NOT NULL, locked_by TEXT NOT NULL DEFAULT '', last_error TEXT NOT NULL DEFAULT '',
+  traceparent TEXT NOT NULL DEFAULT '', payload TEXT NOT NULL)";
+
+std::string sqlite_schema() {
+  return std::string("CREATE TABLE skald_outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,") + kOutboxColumns +
+         ");CREATE INDEX skald_outbox_age ON skald_outbox (updated_at) WHERE status = 3;" + kShared +
+         "WITH RECURSIVE p(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM p WHERE x + 1 < " + std::to_string(kPartitions) +
+         ") INSERT INTO skald_partition (id) SELECT x FROM p;";
+}
+
+std::string postgres_schema() {
+  return std::string("CREATE SEQUENCE skald_outbox_seq CACHE 1;"
+                     "CREATE TABLE skald_outbox (seq BIGINT NOT NULL DEFAULT nextval('skald_outbox_seq'), id TEXT PRIMARY KEY,") +
+         kOutboxColumns +
+         ") WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);"
+         "CREATE INDEX skald_outbox_age ON skald_outbox USING brin (updated_at) WITH (pages_per_range = 32);" +
+         kShared + "INSERT INTO skald_partition (id) SELECT generate_series(0, " + std::to_string(kPartitions - 1) + ");";
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() {
+  static const std::array<Migration, 1> steps = {
+      Migration{.version = 1, .name = "outbox, inbox, dead letters, workers", .sql = sqlite_schema(), .postgres_sql = postgres_schema()}};
+  return steps;
+}
+
+}  // namespace skald::tables

@@ -1,0 +1,35 @@
+// skald_worker: the processes that work on a database. A worker lives as long as
+// its beat changes; its id is new at every start and after every lost lease.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skald/database.h"
+
+namespace skald::tables::worker {
+
+struct Worker {
+  std::string id, host;
+  std::int64_t pid = 0;
+  Time started_at{};
+  std::int64_t beat = 0;
+  Time beat_at{};
+  std::string sessions;   // JSON: the database sessions that must end before a take-over
+};
+
+void insert(Transaction& tx, const Worker& worker);
+void remove(Transaction& tx, std::string_view id);
+std::vector<Worker> all(Transaction& tx);
+
+// One statement: counts the beat up and sees the others, the partitions, and
+// which of one's own partitions have something live.
+struct Pulse {
+  bool alive = false;                              // the own row was still there
+  std::vector<std::pair<std::string, std::int64_t>> beats;
+  std::uint64_t live = 0;                          // a bit per own partition
+  bool partitions_changed = false;                 // others than `owned` are mine, or some are nobody's
+};
+Pulse beat(Transaction& tx, std::string_view id, std::string_view sessions, std::uint64_t owned);
+
+}  // namespace skald::tables::worker
