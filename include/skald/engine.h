@@ -1,0 +1,101 @@
+// An engine: one database with its outbox, inbox, dead letters and workers, run by
+// threads of this process until stop().
+//
+//   auto db = open_sqlite(env, {.path = "donation.db"});
+//   Engine engine(env, *db, {});
+//   engine.consume({.name = "thank-you", .type = "donation.accepted", .handle = …});
+//   engine.route({.type = "donation.*", .bus = &webhooks});
+//   engine.start();
+//
+// Any number of processes may run an engine on one PostgreSQL database.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skald/database.h"
+#include "skald/outbox.h"
+
+namespace skald {
+
+struct EngineOptions {
+  OutboxOptions outbox;
+  std::string fallback_file;      // the second net for dead letters; empty: none
+  // Wakes a person; called from the engine's threads, must not block or throw.
+  std::function<void(std::string_view code, std::string_view text)> alert;
+  bool works = true;              // false: only emits; other processes deliver
+};
+
+// Work that is due every so often, once across all processes of a database.
+struct Job {
+  std::string name;
+  Duration every;
+  std::function<void()> run;      // what it throws is logged and counted
+};
+
+struct WorkerView {
+  std::string id, host;
+  std::int64_t pid = 0;
+  Time heartbeat_at{};
+  std::int64_t running = 0;       // partitions that it owns
+};
+BOOST_DESCRIBE_STRUCT(WorkerView, (), (id, host, pid, heartbeat_at, running))
+
+struct BacklogView {
+  std::int64_t live = 0;
+  std::optional<Time> oldest;
+};
+
+class Engine {
+ public:
+  // Brings the engine's schema up to date. `db` and what `env` refers to must
+  // outlive the engine.
+  Engine(Env env, Database& db, EngineOptions options);
+  ~Engine();                      // stops, if nobody has
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Before start() only.
+  void consume(Consumer consumer);
+  void route(Route route);
+  void on_settled(std::string type, Settled settled);
+  void add_job(Job job);
+
+  void start();
+  // Begins nothing new, finishes what is under way within `grace`, hands the rest
+  // over. Idempotent.
+  void stop(Duration grace = 10s);
+
+  Database& database();
+  // Ready: the database answers and this process's lease is good.
+  bool ready();
+  BacklogView backlog();
+  std::vector<WorkerView> workers();
+
+  std::optional<Entry> find_entry(Transaction& tx, std::string_view id);
+  // The hash that the outbox keeps with an event of this subject, type and payload.
+  std::string content_hash(const Event& event) const;
+
+  // Operators' decisions, in the caller's transaction (see dead letters in
+  // docs/operating.md). `actor` goes into the audit.
+  void replay(Transaction& tx, std::string_view id, std::string_view actor);
+  void discard(Transaction& tx, std::string_view id, std::string_view actor, std::string_view reason);
+  // Brings the fallback file's records back into the table.
+  struct Imported {
+    std::int64_t imported = 0, known = 0, damaged = 0;
+  };
+  Imported import_dead_letters(std::string_view actor);
+  // Something became deliverable by other means than a committed emit (replay).
+  void wake(std::string_view key);
+
+ private:
+  class Threads;
+  std::unique_ptr<Threads> threads_;
+};
+BOOST_DESCRIBE_STRUCT(Engine::Imported, (), (imported, known, damaged))
+
+}  // namespace skald

@@ -1,0 +1,142 @@
+#include "dead_letter/undertaker.h"
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "env/seam.h"
+#include "skald/json.h"
+#include "store/tables/audit.h"
+#include "store/tables/dead_letter.h"
+#include "store/tables/outbox.h"
+
+namespace skald::dead_letter {
+namespace {
+
+namespace letters = tables::dead_letter;
+using letters::DeadLetter;
+
+constexpr std::size_t kErrorBytesMax = 500;
+
+void end_entry(Transaction& tx, const Undertaker::Burial& burial, const Undertaker::Surroundings& around) {
+  if (!tables::outbox::bury(tx, burial.entry, burial.error)) return;
+  if (burial.block_key) letters::block_key(tx, burial.entry.event.key, burial.entry.id);
+  if (around.also) around.also(tx, burial.entry);
+}
+
+}  // namespace
+
+Undertaker::Undertaker(Env env, Database& db, FallbackFile* file, Alert alert)
+    : env_(env), db_(db), file_(file), alert_(std::move(alert)) {}
+
+Undertaker::Rest Undertaker::bury(const Burial& given, const Surroundings& around) {
+  Burial burial = given;
+  burial.error = cut_text(given.error, kErrorBytesMax);
+  if (burial.reason == "INTEGRITY") {
+    env_.observer.count("outbox_integrity_failures_total");
+    alert_("INTEGRITY", "event " + burial.entry.id + " does not match its content hash and was not sent");
+  }
+  try {
+    return bury_in_table(burial, around);
+  } catch (const Error& table) {
+    env_.observer.count("dead_letter_table_failures_total");
+    env_.observer.log(Observer::Level::error, "a dead letter could not be stored in its table; using the file",
+                      "\"event\":\"" + burial.entry.id + "\",\"error\":" + to_json(std::string(table.what())));
+  }
+  if (!bury_in_file(burial)) return Rest::nowhere;
+  // The file has it: the entry may end, now or at the next try.
+  Rest rest = Rest::file;
+  try {
+    db_.write("end a dead letter's entry", [&](Transaction& tx) {
+      rest = around.still_ours(tx) ? Rest::file : Rest::not_ours;
+      if (rest == Rest::file) end_entry(tx, burial, around);
+    });
+  } catch (const Error& error) {
+    env_.observer.log(Observer::Level::error, "the entry of a dead letter in the file could not be ended yet",
+                      "\"event\":\"" + burial.entry.id + "\",\"error\":" + to_json(std::string(error.what())));
+    return Rest::nowhere;
+  }
+  return rest;
+}
+
+Undertaker::Rest Undertaker::bury_in_table(const Burial& burial, const Surroundings& around) {
+  Rest rest = Rest::table;
+  db_.write("bury", [&](Transaction& tx) {
+    rest = around.still_ours(tx) ? Rest::table : Rest::not_ours;
+    if (rest == Rest::not_ours) return;
+    if (seam::holds(seam::Rule::dead_letter_kept)) letters::put(tx, letters::from_entry(burial.entry, burial.reason, burial.error, tx.now()));
+    end_entry(tx, burial, around);
+  });
+  if (rest == Rest::table) env_.observer.count("dead_letters_total");
+  return rest;
+}
+
+bool Undertaker::bury_in_file(const Burial& burial) {
+  const std::string record = to_json(letters::from_entry(burial.entry, burial.reason, burial.error, env_.clock.now()));
+  try {
+    if (file_ == nullptr) throw Unavailable("NO_FALLBACK_FILE", "no fallback file is configured");
+    file_->append(record);
+  } catch (const Error& error) {
+    env_.observer.count("dead_letter_unsaved_total");
+    alert_("DEAD_LETTER_UNSAVED", "neither the dead-letter table nor the fallback file could take event " + burial.entry.id +
+                                      "; it stays in the outbox: " + error.what());
+    return false;
+  }
+  env_.observer.count("dead_letter_file_fallback_total");
+  env_.observer.count("dead_letters_total");
+  return true;
+}
+
+Import import_fallback_file(Env env, Database& db, const std::string& path, std::string_view actor) {
+  Import result;
+  auto file = FallbackImport::take(path);
+  if (!file) return result;
+  read_fallback_file(
+      file->path(),
+      [&](std::string_view record) {
+        const auto letter = from_json<DeadLetter>(record);
+        const bool fresh = db.write_result("import dead letter", [&](Transaction& tx) {
+          if (letters::find(tx, letter.id)) return false;
+          letters::put(tx, letter);
+          tables::audit::insert(tx, env.random, actor, "dead-letter.import", letter.id, letter.reason);
+          return true;
+        });
+        ++(fresh ? result.imported : result.known);
+      },
+      [&](std::uint64_t line, std::string_view why) {
+        ++result.damaged;
+        env.observer.log(Observer::Level::error, "a damaged line in the fallback file was skipped",
+                         "\"line\":" + std::to_string(line) + ",\"why\":" + to_json(std::string(why)));
+      });
+  // A torn last line never counted; anything else may still be read by a person.
+  if (result.damaged > 0) std::filesystem::copy_file(file->path(), path + ".damaged", std::filesystem::copy_options::overwrite_existing);
+  file->finish();
+  return result;
+}
+
+void replay(Transaction& tx, Random& random, std::string_view id, std::string_view actor,
+            const std::function<void(Transaction&, const Entry&)>& also) {
+  const auto letter = letters::find_locked(tx, id);
+  if (!letter) throw NotFound("DEAD_LETTER_NOT_FOUND", "there is no dead letter " + std::string(id));
+  if (!letters::resolve(tx, id, letters::State::REPLAYED, ""))
+    throw Conflict("NOT_DEAD", "the dead letter " + std::string(id) + " was already " + std::string(enum_name(letter->state)));
+  const bool blocked = tx.execute("DELETE FROM skald_blocked_key WHERE event_id = $1", id) > 0;
+  // Later events of the key have gone on unless it was blocked for this one.
+  if (!tables::outbox::revive(tx, id, !blocked)) {
+    const Event event{letter->id, letter->type, letter->key, letter->subject, letter->payload, letter->traceparent};
+    const tables::outbox::NewEntry entry{&event, letter->content_hash, 3};
+    tables::outbox::insert(tx, std::span(&entry, 1));
+  }
+  if (also) also(tx, *tables::outbox::find(tx, id));
+  tables::audit::insert(tx, random, actor, "dead-letter.replay", id, "");
+}
+
+void discard(Transaction& tx, Random& random, std::string_view id, std::string_view actor, std::string_view reason) {
+  const auto letter = letters::find_locked(tx, id);
+  if (!letter) throw NotFound("DEAD_LETTER_NOT_FOUND", "there is no dead letter " + std::string(id));
+  if (!letters::resolve(tx, id, letters::State::DISCARDED, reason))
+    throw Conflict("NOT_DEAD", "the dead letter " + std::string(id) + " was already " + std::string(enum_name(letter->state)));
+  letters::unblock_key(tx, id);
+  tables::audit::insert(tx, random, actor, "dead-letter.discard", id, reason);
+}
+
+}  // namespace skald::dead_letter

@@ -1,0 +1,67 @@
+// Brings events that cannot be delivered to the dead letters, through three nets:
+//   1. the dead-letter table, in the transaction that ends the entry;
+//   2. where that fails, an append-only file, synced; then the entry is ended;
+//   3. where that fails too, an alert and a metric, and the entry stays.
+// Nothing is lost at any single or double failure: the entry ends only after one
+// of the first two has it. Also what operators do with dead letters.
+//
+// Thread safe as far as the database and the file are.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "dead_letter/fallback_file.h"
+#include "skald/database.h"
+#include "skald/entry.h"
+
+namespace skald::dead_letter {
+
+// Tells a person, now. Must not throw and must not block for long.
+using Alert = std::function<void(std::string_view code, std::string_view text)>;
+
+class Undertaker {
+ public:
+  // `file` may be null: then there is no second net.
+  Undertaker(Env env, Database& db, FallbackFile* file, Alert alert);
+
+  struct Burial {
+    Entry entry;
+    std::string reason;   // RETRIES_EXHAUSTED, REFUSED, INTEGRITY, CRASHED
+    std::string error;
+    bool block_key = false;
+  };
+  struct Surroundings {
+    std::function<bool(Transaction&)> still_ours;                  // checks and locks the fence
+    std::function<void(Transaction&, const Entry&)> also;          // in the same transaction
+  };
+  enum class Rest { table, file, nowhere, not_ours };
+  Rest bury(const Burial& burial, const Surroundings& around);
+
+ private:
+  Rest bury_in_table(const Burial& burial, const Surroundings& around);
+  bool bury_in_file(const Burial& burial);
+
+  Env env_;
+  Database& db_;
+  FallbackFile* file_;
+  Alert alert_;
+};
+
+// Records of the fallback file into the table, each once, with an audit row each;
+// then the file goes. Damaged lines are skipped, logged, and kept in PATH.damaged.
+struct Import {
+  std::int64_t imported = 0, known = 0, damaged = 0;
+};
+BOOST_DESCRIBE_STRUCT(Import, (), (imported, known, damaged))
+Import import_fallback_file(Env env, Database& db, const std::string& path, std::string_view actor);
+
+// An operator's decisions, in the caller's transaction, each with an audit row.
+// Replay keeps the event's identity, so that receivers can dedupe. Throws NotFound
+// and Conflict (NOT_DEAD).
+// `also` runs in the transaction with the entry as it is after it.
+void replay(Transaction& tx, Random& random, std::string_view id, std::string_view actor,
+            const std::function<void(Transaction&, const Entry&)>& also);
+void discard(Transaction& tx, Random& random, std::string_view id, std::string_view actor, std::string_view reason);
+
+}  // namespace skald::dead_letter

@@ -1,0 +1,27 @@
+// Writes emitted events into the outbox as the last statements of their
+// transaction, and wakes the relays once they are durable.
+#pragma once
+
+#include "outbox/routing.h"
+#include "skald/database.h"
+#include "skald/outbox.h"
+
+namespace skald::outbox {
+
+// Thread safe.
+class Emitter final : public CommitHook {
+ public:
+  // `wake` gets a bit per partition with new events; called from any thread.
+  using Wake = std::function<void(std::uint64_t partitions)>;
+  Emitter(const OutboxOptions& options, const Routing& routing, Wake wake) : options_(options), routing_(routing), wake_(std::move(wake)) {}
+
+  void before_commit(Transaction& tx, std::span<const Event> events) override;
+  void after_commit(std::span<const Event> events) noexcept override;
+
+ private:
+  const OutboxOptions& options_;
+  const Routing& routing_;
+  Wake wake_;
+};
+
+}  // namespace skald::outbox

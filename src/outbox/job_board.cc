@@ -1,0 +1,46 @@
+#include "outbox/job_board.h"
+
+#include <algorithm>
+
+#include "store/tables/job.h"
+
+namespace skald::outbox {
+namespace {
+
+constexpr Duration kLongestSleep = std::chrono::hours(1);
+
+}  // namespace
+
+void JobBoard::add(Job job) { jobs_.push_back({std::move(job), env_.clock.steady()}); }
+
+Duration JobBoard::run_once() {
+  for (Posted& posted : jobs_)
+    if (posted.look_at <= env_.clock.steady()) look(posted);
+  Duration idle = kLongestSleep;
+  for (const Posted& posted : jobs_) idle = std::clamp<Duration>(posted.look_at - env_.clock.steady(), Duration::zero(), idle);
+  return idle;
+}
+
+void JobBoard::look(Posted& posted) {
+  const Job& job = posted.job;
+  posted.look_at = env_.clock.steady() + std::min<Duration>(job.every, 60s);  // also where the database is away
+  try {
+    bool ours = false;
+    Duration wait{};
+    db_.write("take job", [&](Transaction& tx) {
+      const Time due = tables::job::due_at(tx, job.name);
+      ours = due <= tx.now() && tables::job::take(tx, job.name, job.every);
+      wait = ours ? job.every : std::max<Duration>(due - tx.now(), Duration::zero());
+    });
+    posted.look_at = env_.clock.steady() + wait;
+    if (!ours) return;
+    job.run();
+    env_.observer.count("jobs_run_total");
+  } catch (const std::exception& error) {
+    env_.observer.count("jobs_failed_total");
+    env_.observer.log(Observer::Level::error, "a periodic job failed; it runs again at its next time",
+                      "\"job\":" + to_json(job.name) + ",\"error\":" + to_json(std::string(error.what())));
+  }
+}
+
+}  // namespace skald::outbox

@@ -1,0 +1,181 @@
+#include "outbox/membership.h"
+
+#include <algorithm>
+
+#include "env/id.h"
+#include "env/seam.h"
+#include "skald/json.h"
+#include "store/tables/partition.h"
+#include "store/tables/worker.h"
+
+namespace skald::outbox {
+namespace {
+
+using tables::partition::Ownership;
+
+constexpr auto kIdle = std::chrono::hours(1);
+
+}  // namespace
+
+Membership::Membership(Env env, Database& db, Identity identity, Kind kind, const OutboxOptions& options)
+    : env_(env), db_(db), identity_(std::move(identity)), kind_(kind), options_(options) {}
+
+Membership::Result Membership::run_once() {
+  const Instant sent = env_.clock.steady();
+  if (joined_ && kind_ == Kind::leased && !trusted()) drop_everything();
+  if (!joined_) {
+    const std::string id = make_id(env_.clock.now(), env_.random);
+    id_ = id;
+    db_.write("join as worker", [&](Transaction& tx) { join(tx); });
+    joined_ = true;
+  }
+  if (kind_ == Kind::sole) return {kIdle, 0};
+
+  const std::string sessions = sessions_text();
+  const auto pulse = db_.write_result("beat", [&](Transaction& tx) { return tables::worker::beat(tx, id_, sessions, owned_bits()); });
+  if (!pulse.alive) {
+    drop_everything();
+    return {Duration::zero(), 0};
+  }
+  {
+    std::lock_guard lock(mutex_);
+    good_until_ = sent + options_.lease * 4 / 5;
+  }
+  const auto dead = observe(pulse.beats, sent);
+  if (!dead.empty()) take_over(dead);
+  const std::size_t workers = pulse.beats.size() - dead.size();
+  if (pulse.partitions_changed || workers != workers_seen_ || !dead.empty()) share_out(workers);
+  workers_seen_ = workers;
+  return {options_.beat, pulse.live};
+}
+
+void Membership::join(Transaction& tx) {
+  View view;
+  view.worker = id_;
+  if (kind_ == Kind::sole) {
+    for (const auto& other : tables::worker::all(tx)) tables::worker::remove(tx, other.id);
+    for (const Ownership& seen : tables::partition::all(tx)) {
+      if (const auto fence = tables::partition::take(tx, seen, id_)) view.shares.push_back({seen.id, *fence, !seen.owner.empty(), false});
+    }
+  }
+  tables::worker::insert(tx, {.id = id_, .host = identity_.host, .pid = identity_.pid, .sessions = sessions_text()});
+  publish(std::move(view));
+}
+
+void Membership::drop_everything() {
+  env_.observer.count("worker_lease_lost_total");
+  env_.observer.log(Observer::Level::warn, "this worker's lease is lost; it begins again under a new id", "\"worker\":\"" + id_ + "\"");
+  joined_ = false;
+  others_.clear();
+  workers_seen_ = 0;
+  publish(View{});
+}
+
+// The workers whose beat has stood still for a whole lease on our own clock.
+std::vector<std::string> Membership::observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant now) {
+  std::map<std::string, Seen> current;
+  std::vector<std::string> dead;
+  for (const auto& [worker, beat] : beats) {
+    if (worker == id_) continue;
+    const auto before = others_.find(worker);
+    Seen seen = before != others_.end() && before->second.beat == beat ? before->second : Seen{beat, now, 0};
+    ++seen.observations;
+    const bool still = seam::holds(seam::Rule::lease_observed_whole) ? now - seen.since >= options_.lease : seen.observations > 1;
+    if (still) dead.push_back(worker);
+    current.emplace(worker, seen);
+  }
+  others_ = std::move(current);
+  return dead;
+}
+
+void Membership::take_over(const std::vector<std::string>& dead) {
+  const auto workers = db_.read_result([](Transaction& tx) { return tables::worker::all(tx); });
+  for (const auto& worker : workers) {
+    if (std::ranges::find(dead, worker.id) == dead.end()) continue;
+    if (seam::holds(seam::Rule::old_backends_terminated)) db_.end_sessions(from_json<std::vector<Database::Session>>(worker.sessions));
+    View next = *view();
+    const std::size_t before = next.shares.size();
+    db_.write("take over", [&](Transaction& tx) {
+      next.shares.resize(before);
+      tables::worker::remove(tx, worker.id);
+      for (const Ownership& seen : tables::partition::all(tx)) {
+        if (seen.owner != worker.id) continue;
+        if (const auto fence = tables::partition::take(tx, seen, id_)) next.shares.push_back({seen.id, *fence, true, false});
+      }
+    });
+    env_.observer.count("worker_take_overs_total");
+    env_.observer.log(Observer::Level::warn, "took over the work of a worker that stopped beating",
+                      "\"worker\":\"" + id_ + "\",\"dead\":\"" + worker.id + "\",\"partitions\":" + std::to_string(next.shares.size() - before));
+    publish(std::move(next));
+  }
+}
+
+// Takes what is nobody's up to a fair share, and marks the surplus as leaving.
+void Membership::share_out(std::size_t workers) {
+  const std::size_t fair = (kPartitions + workers - 1) / std::max<std::size_t>(workers, 1);
+  View next = *view();
+  const View before = next;
+  db_.write("share out partitions", [&](Transaction& tx) {
+    next = before;
+    for (const Ownership& seen : tables::partition::all(tx)) {
+      const auto own = std::ranges::find(next.shares, seen.id, &Share::partition);
+      if (own != next.shares.end()) {
+        if (seen.owner != id_ || seen.fence != own->fence) next.shares.erase(own);
+      } else if (seen.owner.empty() && next.shares.size() < fair) {
+        if (const auto fence = tables::partition::take(tx, seen, id_)) next.shares.push_back({seen.id, *fence, false, false});
+      } else if (seen.owner == id_) {
+        tables::partition::release(tx, seen);  // a take whose answer was lost
+      }
+    }
+  });
+  for (std::size_t i = 0; i < next.shares.size(); ++i) next.shares[i].leaving = i >= fair;
+  publish(std::move(next));
+}
+
+void Membership::give_back(int partition) {
+  View next = *view();
+  const auto share = std::ranges::find(next.shares, partition, &Share::partition);
+  if (share == next.shares.end()) return;
+  const Ownership owned{share->partition, next.worker, share->fence};
+  next.shares.erase(share);
+  publish(std::move(next));
+  db_.write("give partition back", [&](Transaction& tx) { tables::partition::release(tx, owned); });
+}
+
+void Membership::leave() {
+  if (!joined_) return;
+  const auto last = view();
+  publish(View{});
+  joined_ = false;
+  db_.write("leave", [&](Transaction& tx) {
+    for (const Share& share : last->shares) tables::partition::release(tx, {share.partition, last->worker, share.fence});
+    tables::worker::remove(tx, last->worker);
+  });
+}
+
+std::shared_ptr<const Membership::View> Membership::view() const {
+  std::lock_guard lock(mutex_);
+  return view_;
+}
+
+void Membership::publish(View view) {
+  auto next = std::make_shared<const View>(std::move(view));
+  std::lock_guard lock(mutex_);
+  view_ = std::move(next);
+}
+
+bool Membership::trusted() const {
+  if (kind_ == Kind::sole || !seam::holds(seam::Rule::self_stop_on_lost_lease)) return true;
+  std::lock_guard lock(mutex_);
+  return env_.clock.steady() < good_until_;
+}
+
+std::string Membership::sessions_text() const { return to_json(db_.sessions()); }
+
+std::uint64_t Membership::owned_bits() const {
+  std::uint64_t bits = 0;
+  for (const Share& share : view()->shares) bits |= std::uint64_t{1} << share.partition;
+  return bits;
+}
+
+}  // namespace skald::outbox

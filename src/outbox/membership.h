@@ -1,0 +1,93 @@
+// Which partitions this process may work on, and for how long it may believe so.
+//
+// Leases: one row per worker with a beat that counts up each second. A worker that
+// cannot beat stops by its own monotonic clock, counted from *sending* the last
+// good beat; a taker must have seen an unchanged beat for a whole lease on its own
+// clock. A taken partition's fence counts up, and the dead worker's database
+// sessions are ended first, so that a stopped process holds no row locks.
+// Sole: on SQLite one process owns the file; it adopts everything and never beats.
+//
+// run_once() is called by one thread, everything else by any.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "skald/database.h"
+#include "skald/outbox.h"
+
+namespace skald::outbox {
+
+struct Identity {
+  std::string host;
+  std::int64_t pid = 0;
+};
+
+class Membership {
+ public:
+  enum class Kind { sole, leased };
+  struct Share {
+    int partition = 0;
+    std::int64_t fence = 0;
+    bool careful = false;   // the owner before died: its work may be what killed it
+    bool leaving = false;   // wanted by another worker: begin nothing new, then give_back()
+  };
+  // What this process owns; a new one at every change.
+  struct View {
+    std::string worker;
+    std::vector<Share> shares;
+  };
+
+  Membership(Env env, Database& db, Identity identity, Kind kind, const OutboxOptions& options);
+
+  struct Result {
+    Duration again_in;
+    std::uint64_t live = 0;  // own partitions with something to do, a bit each
+  };
+  // Joins, beats, takes over and shares out. Throws what the database throws;
+  // call again then, too.
+  Result run_once();
+
+  std::shared_ptr<const View> view() const;
+  // False once the lease can no longer be trusted: begin nothing.
+  bool trusted() const;
+  void give_back(int partition);
+  // Hands everything over at once; the end of a graceful stop.
+  void leave();
+
+ private:
+  void join(Transaction& tx);
+  void drop_everything();
+  std::vector<std::string> observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant now);
+  void take_over(const std::vector<std::string>& dead);
+  void share_out(std::size_t workers);
+  void publish(View view);
+  std::string sessions_text() const;
+  std::uint64_t owned_bits() const;
+
+  struct Seen {
+    std::int64_t beat = -1;
+    Instant since{};
+    int observations = 0;
+  };
+
+  Env env_;
+  Database& db_;
+  Identity identity_;
+  Kind kind_;
+  const OutboxOptions& options_;
+  bool joined_ = false;
+  std::string id_;
+  std::size_t workers_seen_ = 0;
+  std::map<std::string, Seen> others_;
+
+  mutable std::mutex mutex_;      // guards the two below
+  std::shared_ptr<const View> view_ = std::make_shared<View>();
+  Instant good_until_{};
+};
+
+}  // namespace skald::outbox

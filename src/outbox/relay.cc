@@ -1,0 +1,229 @@
+#include "outbox/relay.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "env/seam.h"
+#include "outbox/backoff.h"
+#include "store/tables/attempt.h"
+
+namespace skald::outbox {
+namespace {
+
+using dead_letter::Undertaker;
+using seam::Rule;
+using tables::partition::Ownership;
+
+constexpr Duration kIdleMax = std::chrono::seconds(1);
+constexpr std::size_t kErrorBytesMax = 500;
+
+}  // namespace
+
+Relay::Relay(Env env, Database& db, Membership& membership, const Routing& routing, Undertaker& undertaker, const OutboxOptions& options)
+    : env_(env), db_(db), membership_(membership), routing_(routing), undertaker_(undertaker), options_(options) {}
+
+Duration Relay::run_once() {
+  try {
+    const Duration again = step();
+    failures_ = 0;
+    return again;
+  } catch (const Error& error) {
+    ++failures_;
+    env_.observer.count("outbox_relay_errors_total");
+    env_.observer.log(Observer::Level::warn, "the relay could not work and tries again", "\"code\":\"" + error.code() + "\",\"error\":" + to_json(std::string(error.what())));
+    return std::min<Duration>(50ms * (1 << std::min(failures_, 5)), kIdleMax);
+  }
+}
+
+Duration Relay::step() {
+  for (Bus* bus : routing_.buses()) bus->poll(Duration::zero());
+  follow_membership();
+  if (!membership_.trusted()) return options_.beat / 10;
+  if (settle() || bury_next() || run_next_single() || hand_over_leaving()) return Duration::zero();
+  if (draining_) return kIdleMax;
+  const std::uint64_t woken = seam::holds(Rule::wake_flag_cleared_first) ? woken_.exchange(0) : woken_.load();
+  for (auto& [partition, lane] : lanes_) {
+    const bool due = lane.due && *lane.due <= env_.clock.steady();
+    if ((woken >> partition & 1) != 0 || due) lane.want_pass();
+  }
+  const bool scanned = scan();
+  if (!seam::holds(Rule::wake_flag_cleared_first)) woken_.store(0);
+  return scanned ? Duration::zero() : idle_time();
+}
+
+void Relay::follow_membership() {
+  const auto view = membership_.view();
+  if (view == view_) return;
+  std::map<int, Lane> next;
+  for (const auto& share : view->shares) {
+    const auto before = lanes_.find(share.partition);
+    Lane lane;
+    if (before != lanes_.end() && before->second.fence == share.fence && view_->worker == view->worker) {
+      lane = std::move(before->second);
+    } else {
+      lane.fence = share.fence;
+      lane.careful = share.careful;
+    }
+    lane.leaving = share.leaving;
+    next.emplace(share.partition, std::move(lane));
+  }
+  lanes_ = std::move(next);
+  view_ = view;
+  // What is no longer ours is forgotten: its new owner finds it in the table.
+  const auto lost = [&](const Entry& entry) { return !lanes_.contains(entry.partition); };
+  std::erase_if(singles_, [&](const Entry& entry) { return lost(entry) && in_hand_.erase(entry.id) <= 1; });
+  std::erase_if(burials_, [&](const Undertaker::Burial& burial) { return lost(burial.entry) && in_hand_.erase(burial.entry.id) <= 1; });
+}
+
+// Writes down what became of the sends and single runs.
+bool Relay::settle() {
+  if (finished_.empty()) return false;
+  const std::vector<Finished> finished = finished_;
+  std::vector<Undertaker::Burial> dead;
+  db_.write("settle outbox", [&](Transaction& tx) {
+    dead.clear();
+    std::vector<Ownership> shares;
+    for (const Finished& f : finished)
+      if (lanes_.contains(f.entry.partition) && std::ranges::find(shares, f.entry.partition, &Ownership::id) == shares.end())
+        shares.push_back(ownership(f.entry.partition));
+    const auto ours = tables::partition::check(tx, view_->worker, shares);
+    std::vector<tables::outbox::Completion> done;
+    for (const Finished& f : finished) {
+      if (std::ranges::find(ours, f.entry.partition) == ours.end()) continue;
+      if (f.outcome.verdict == Verdict::delivered) {
+        done.push_back({f.entry.id, f.took});
+        routing_.settle(tx, f.entry, EntryStatus::COMPLETED);
+        continue;
+      }
+      const bool refused = f.outcome.verdict == Verdict::refused;
+      const bool exhausted = f.entry.attempts > f.entry.retries_max && seam::holds(Rule::attempts_capped);
+      tables::attempt::insert(tx, f.entry.id, {f.entry.attempts, tx.now(), view_->worker, refused ? "REFUSED" : "RETRY", f.took, cut_text(f.outcome.error, kErrorBytesMax)});
+      if (refused || exhausted) {
+        dead.push_back({f.entry, refused ? "REFUSED" : "RETRIES_EXHAUSTED", f.outcome.error, blocks_keys()});
+      } else {
+        const Duration wait = backoff(options_, f.entry.attempts, f.outcome.retry_after, env_.random);
+        tables::outbox::reschedule(tx, f.entry, tx.now() + wait, cut_text(f.outcome.error, kErrorBytesMax));
+      }
+    }
+    tables::outbox::complete(tx, done, view_->worker, true);
+  });
+  for (const Finished& f : finished) {
+    const bool burying = std::ranges::any_of(dead, [&](const auto& burial) { return burial.entry.id == f.entry.id; });
+    if (!burying) release_from_hand(f.entry);
+    env_.observer.timing("outbox_delivery_seconds", f.took);
+    env_.observer.count(f.outcome.verdict == Verdict::delivered ? "outbox_delivered_total" : "outbox_failed_attempts_total");
+  }
+  for (auto& burial : dead) burials_.push_back(std::move(burial));
+  finished_.erase(finished_.begin(), finished_.begin() + static_cast<std::ptrdiff_t>(finished.size()));
+  return true;
+}
+
+bool Relay::bury_next() {
+  if (burials_.empty()) return false;
+  const Undertaker::Burial burial = burials_.front();
+  const auto rest = undertaker_.bury(
+      burial, {.still_ours = [&](Transaction& tx) { return owns(tx, burial.entry); },
+               .also = [&](Transaction& tx, const Entry& entry) { routing_.settle(tx, entry, EntryStatus::DEAD_LETTER); }});
+  burials_.pop_front();
+  if (rest == Undertaker::Rest::nowhere) {
+    // It stays where it is, and its key waits: tried again like any failure.
+    db_.write("keep an unsaved dead letter", [&](Transaction& tx) {
+      if (owns(tx, burial.entry)) tables::outbox::reschedule(tx, burial.entry, tx.now() + options_.backoff_first, cut_text(burial.error, kErrorBytesMax));
+    });
+  }
+  release_from_hand(burial.entry);
+  return true;
+}
+
+// One event alone, each of its consumers in a transaction of its own; what it
+// leads to is settled like a send.
+bool Relay::run_next_single() {
+  if (singles_.empty()) return false;
+  const Entry entry = singles_.front();
+  const Instant begun = env_.clock.steady();
+  Outcome outcome;
+  try {
+    run_consumers(entry);
+  } catch (const Refused& error) {
+    outcome = Outcome::refused(error.what());
+  } catch (const Invalid& error) {
+    outcome = Outcome::refused(error.what());
+  } catch (const Unavailable&) {
+    throw;  // the database is away: nobody's fault, tried again
+  } catch (const CommitUnknown&) {
+    throw;
+  } catch (const std::exception& error) {
+    outcome = Outcome::failed(error.what());
+  }
+  singles_.pop_front();
+  if (outcome.verdict == Verdict::delivered && routing_.plan(entry.event.type).route != nullptr) {
+    send(entry);
+    return true;
+  }
+  if (outcome.verdict != Verdict::delivered) {
+    // What lies behind it in its key waits for its retry.
+    std::erase_if(singles_, [&](const Entry& other) {
+      if (other.event.key != entry.event.key) return false;
+      release_from_hand(other);
+      return true;
+    });
+  }
+  finish(entry, outcome, env_.clock.steady() - begun);
+  return true;
+}
+
+bool Relay::hand_over_leaving() {
+  for (const auto& [partition, lane] : lanes_) {
+    if (!lane.leaving || lane.under_way > 0) continue;
+    membership_.give_back(partition);
+    return true;
+  }
+  return false;
+}
+
+Duration Relay::idle_time() const {
+  Duration idle = kIdleMax;
+  const Instant now = env_.clock.steady();
+  for (const auto& [partition, lane] : lanes_)
+    if (lane.due) idle = std::clamp<Duration>(*lane.due - now, Duration::zero(), idle);
+  return idle;
+}
+
+void Relay::take_in_hand(const Entry& entry) {
+  ++lanes_[entry.partition].under_way;
+  in_hand_.insert(entry.id);
+}
+
+void Relay::release_from_hand(const Entry& entry) {
+  in_hand_.erase(entry.id);
+  const auto lane = lanes_.find(entry.partition);
+  if (lane == lanes_.end()) return;
+  if (lane->second.under_way > 0) --lane->second.under_way;
+  lane->second.want_pass();
+}
+
+bool Relay::owns(Transaction& tx, const Entry& entry) const {
+  if (!lanes_.contains(entry.partition)) return false;
+  const Ownership share = ownership(entry.partition);
+  return !tables::partition::check(tx, view_->worker, std::span(&share, 1)).empty();
+}
+
+Ownership Relay::ownership(int partition) const { return {partition, view_->worker, lanes_.at(partition).fence}; }
+
+void Relay::Lane::want_pass() {
+  due.reset();
+  if (scanning && after > 0) {
+    again = true;  // the pass under way ends first, or a busy front would starve the rest
+  } else {
+    begin_pass();
+  }
+}
+
+void Relay::Lane::begin_pass() {
+  scanning = true;
+  again = false;
+  waiting_keys.clear();
+  if (seam::holds(Rule::pending_read_from_start)) after = 0;
+}
+
+}  // namespace skald::outbox

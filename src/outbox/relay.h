@@ -1,0 +1,128 @@
+// Brings events from the outbox to their consumers and buses: at least once, in
+// commit order per key, exactly once in effect for local consumers.
+//
+// A relay works on the partitions that its Membership gives it and owns no thread:
+// run_once() does at most one transaction and says when it wants to be called
+// again, so that a simulator can stop it between any two.
+//
+// | failure                         | what happens                                    |
+// | handler throws                  | the batch is undone; its events run one by one, the failing one waits for its retry |
+// | process dies in a handler       | the next owner claims each event before it runs it; the third take-over parks it |
+// | process dies after a send       | the next owner finds it PROCESSING and sends it again, same id, same bytes |
+// | partition taken by another      | nothing of this relay's commits: the fence is checked first in every transaction |
+// | database unreachable            | nothing is lost; tried again after a pause      |
+//
+// run_once() and in_hand() are called by one thread; wake() and drain() by any.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "dead_letter/undertaker.h"
+#include "outbox/membership.h"
+#include "outbox/routing.h"
+#include "outbox/triage.h"
+#include "skald/outbox.h"
+#include "store/tables/outbox.h"
+#include "store/tables/partition.h"
+
+namespace skald::outbox {
+
+class Relay {
+ public:
+  Relay(Env env, Database& db, Membership& membership, const Routing& routing, dead_letter::Undertaker& undertaker,
+        const OutboxOptions& options);
+
+  // How long it has nothing to do, unless woken; zero: call again at once. Errors
+  // of the database are logged and counted, and give a pause.
+  Duration run_once();
+
+  // New events may be in these partitions, a bit each.
+  void wake(std::uint64_t partitions) { woken_.fetch_or(partitions); }
+  bool has_work() const { return woken_.load() != 0; }
+  std::size_t in_hand() const { return in_hand_.size(); }
+
+  // Begins nothing new; run_once() goes on with what is under way.
+  void drain() { draining_ = true; }
+
+ private:
+  // A partition as this relay works on it.
+  struct Lane {
+    std::int64_t fence = 0;
+    bool careful = false;
+    bool leaving = false;
+    bool scanning = true;            // a pass is under way or wanted
+    std::int64_t after = 0;          // where the pass goes on
+    std::unordered_set<std::string> waiting_keys;   // of this pass
+    bool again = false;              // another pass is wanted after this one
+    std::optional<Instant> due;      // the next retry
+    std::size_t under_way = 0;
+
+    void want_pass();
+    void begin_pass();
+  };
+  struct Finished {
+    Entry entry;
+    Outcome outcome;
+    Duration took{};
+  };
+
+  // One transaction's worth of a pass.
+  struct Page {
+    std::vector<tables::outbox::Position> positions;
+    std::set<int> careful;
+    std::size_t limit = 0;
+    Instant begun{};
+    // Found and decided inside of the transaction:
+    tables::outbox::Pending pending;
+    Triage work;
+    std::vector<dead_letter::Undertaker::Burial> parked;
+    std::unordered_set<std::string> waiting_keys;
+    Time now{};
+  };
+
+  Duration step();
+  void follow_membership();
+  bool settle();
+  bool bury_next();
+  bool run_next_single();
+  bool hand_over_leaving();
+  bool scan();
+  void work_on_page(Transaction& tx, Page& page);
+  void advance_lanes(const Page& page);
+  void begin_work(Page& page);
+  Duration idle_time() const;
+
+  void handle_together(Transaction& tx, const std::vector<Entry>& entries);
+  void recover(Transaction& tx, const Entry& orphan, std::vector<dead_letter::Undertaker::Burial>& parked);
+  void run_consumers(const Entry& entry);
+  void send(const Entry& entry);
+  void finish(Entry entry, Outcome outcome, Duration took);
+  void take_in_hand(const Entry& entry);
+  void release_from_hand(const Entry& entry);
+  Message message_of(const Entry& entry) const;
+  bool owns(Transaction& tx, const Entry& entry) const;
+  tables::partition::Ownership ownership(int partition) const;
+  bool blocks_keys() const { return options_.on_dead_letter == OnDeadLetter::block; }
+
+  Env env_;
+  Database& db_;
+  Membership& membership_;
+  const Routing& routing_;
+  dead_letter::Undertaker& undertaker_;
+  const OutboxOptions& options_;
+
+  std::shared_ptr<const Membership::View> view_ = std::make_shared<Membership::View>();
+  std::map<int, Lane> lanes_;
+  std::unordered_set<std::string> in_hand_;            // claimed by this relay
+  std::deque<Entry> singles_;                          // to be run one by one
+  std::vector<Finished> finished_;                     // to be settled
+  std::deque<dead_letter::Undertaker::Burial> burials_;
+  std::atomic<std::uint64_t> woken_{~std::uint64_t{0}};
+  std::atomic<bool> draining_{false};
+  int failures_ = 0;                                   // of the database, in a row
+};
+
+}  // namespace skald::outbox

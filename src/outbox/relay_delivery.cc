@@ -1,0 +1,93 @@
+// Relay: handing one event, or a batch of them, to whom it is for.
+#include "env/seam.h"
+#include "outbox/relay.h"
+#include "store/tables/attempt.h"
+#include "store/tables/inbox.h"
+
+namespace skald::outbox {
+namespace {
+
+using dead_letter::Undertaker;
+using seam::Rule;
+
+// An event whose owners keep dying is parked at the third take-over. The first
+// death in a shared batch cannot be put down to one event: it is not counted.
+constexpr int kCrashesMaxLocal = 2;
+constexpr int kCrashesMaxSent = 3;
+
+}  // namespace
+
+Message Relay::message_of(const Entry& entry) const {
+  Message message{entry.event, options_.source, entry.created_at, entry.attempts, entry.out_of_order};
+  if (!seam::holds(Rule::same_id_every_attempt)) message.event.id += "-" + std::to_string(entry.attempts);
+  return message;
+}
+
+// Many events in the caller's transaction, with their inbox rows and their end.
+void Relay::handle_together(Transaction& tx, const std::vector<Entry>& entries) {
+  if (entries.empty()) return;
+  std::vector<std::string> consumers, ids;
+  std::vector<tables::outbox::Completion> done;
+  for (const Entry& entry : entries) {
+    const Message message = message_of(entry);
+    const bool untouched = entry.attempts == 0 && entry.crashes == 0 && !entry.out_of_order;
+    for (const Consumer* consumer : routing_.plan(entry.event.type).consumers) {
+      if (untouched) {
+        consumers.push_back(consumer->name);
+        ids.push_back(entry.id);
+      } else if (!tables::inbox::record(tx, consumer->name, entry.id) && seam::holds(Rule::dedupe_checked)) {
+        continue;
+      }
+      consumer->handle(tx, message);
+    }
+    routing_.settle(tx, entry, EntryStatus::COMPLETED);
+    done.push_back({entry.id, Duration::zero()});
+  }
+  tables::inbox::record_new(tx, consumers, ids);
+  tables::outbox::complete(tx, done, view_->worker, false);
+}
+
+// Each consumer in a transaction of its own, so that one that fails does not undo
+// another's work; those that have it recorded are not called again.
+void Relay::run_consumers(const Entry& entry) {
+  const Message message = message_of(entry);
+  for (const Consumer* consumer : routing_.plan(entry.event.type).consumers) {
+    const bool together = seam::holds(Rule::dedupe_in_effect_transaction);
+    bool first = true;
+    db_.write(consumer->name, [&](Transaction& tx) {
+      if (!owns(tx, entry)) return;  // settling drops it as well
+      first = together ? tables::inbox::record(tx, consumer->name, entry.id)
+                       : tx.query("SELECT 1 FROM skald_inbox WHERE event_id = $1 AND consumer = $2", entry.id, consumer->name).empty();
+      if (first || !seam::holds(Rule::dedupe_checked)) consumer->handle(tx, message);
+    });
+    if (!together && first) db_.write("record apart", [&](Transaction& tx) { tables::inbox::record(tx, consumer->name, entry.id); });
+  }
+}
+
+void Relay::send(const Entry& entry) {
+  const Instant begun = env_.clock.steady();
+  routing_.plan(entry.event.type).route->bus->send(message_of(entry), [this, entry, begun](Outcome outcome) {
+    finish(entry, std::move(outcome), env_.clock.steady() - begun);
+  });
+}
+
+void Relay::finish(Entry entry, Outcome outcome, Duration took) {
+  finished_.push_back({std::move(entry), std::move(outcome), took});
+}
+
+// An entry that is PROCESSING in a partition of ours, but not in our hands: its
+// owner died. It goes back at once, its attempt counted.
+void Relay::recover(Transaction& tx, const Entry& orphan, std::vector<Undertaker::Burial>& parked) {
+  Entry entry = orphan;
+  if (seam::holds(Rule::crash_counted)) ++entry.crashes;
+  env_.observer.count("outbox_stalled_recovered_total");
+  tables::attempt::insert(tx, entry.id, {entry.attempts, tx.now(), entry.locked_by, "CRASHED", tx.now() - entry.locked_at, "its worker stopped"});
+  const auto& plan = routing_.plan(entry.event.type);
+  if (entry.crashes >= (plan.consumers.empty() ? kCrashesMaxSent : kCrashesMaxLocal)) {
+    parked.push_back({entry, "CRASHED", "every worker that took it in hand died", blocks_keys()});
+  } else {
+    tables::outbox::reschedule(tx, entry, tx.now(), "its worker stopped in the middle");
+  }
+}
+
+}  // namespace skald::outbox

@@ -1,0 +1,119 @@
+// Relay: the pass over what is live.
+#include <algorithm>
+
+#include "outbox/relay.h"
+
+namespace skald::outbox {
+namespace {
+
+using dead_letter::Undertaker;
+
+constexpr std::size_t kPageMin = 4;
+
+}  // namespace
+
+// A page of every lane that has a pass under way, in one transaction: local events
+// are handled in it, events for a bus are claimed in it.
+bool Relay::scan() {
+  Page page;
+  for (const auto& [partition, lane] : lanes_) {
+    if (!lane.scanning || lane.leaving) continue;
+    page.positions.push_back({partition, lane.fence, lane.after});
+    if (lane.careful) page.careful.insert(partition);
+  }
+  if (page.positions.empty()) return false;
+  page.limit = std::max(kPageMin, options_.batch / page.positions.size());
+  page.begun = env_.clock.steady();
+  try {
+    db_.write("relay outbox", [&](Transaction& tx) { work_on_page(tx, page); });
+  } catch (const Unavailable&) {
+    throw;
+  } catch (const CommitUnknown&) {
+    throw;
+  } catch (const std::exception&) {
+    if (page.work.local.empty()) throw;
+    // Some event of the batch cannot be handled; one by one they show which.
+    for (Entry& entry : page.work.local) {
+      ++entry.attempts;
+      take_in_hand(entry);
+      singles_.push_back(std::move(entry));
+    }
+    return true;
+  }
+  advance_lanes(page);
+  begin_work(page);
+  return true;
+}
+
+// May run several times: everything in `page` but its question is made anew.
+void Relay::work_on_page(Transaction& tx, Page& page) {
+  page.parked.clear();
+  page.work = Triage{};
+  page.waiting_keys.clear();
+  page.pending = tables::outbox::pending(tx, view_->worker, page.positions, page.limit);
+  page.now = tx.now();
+  for (const auto& position : page.positions) {
+    const auto& keys = lanes_.at(position.partition).waiting_keys;
+    page.waiting_keys.insert(keys.begin(), keys.end());
+  }
+  const std::size_t room = options_.in_flight_max - std::min(options_.in_flight_max, in_hand_.size());
+  page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_, options_.hash_key, page.now, room},
+                     page.waiting_keys);
+  handle_together(tx, page.work.local);
+  std::vector<std::string> claims;
+  for (const auto* list : {&page.work.send, &page.work.careful})
+    for (const Entry& entry : *list) claims.push_back(entry.id);
+  tables::outbox::claim(tx, claims, view_->worker);
+  for (const Entry& orphan : page.work.orphans) recover(tx, orphan, page.parked);
+}
+
+void Relay::advance_lanes(const Page& page) {
+  for (const auto& position : page.positions) {
+    Lane& lane = lanes_.at(position.partition);
+    std::size_t count = 0;
+    for (const Entry& entry : page.pending.entries) {
+      if (entry.partition != position.partition) continue;
+      ++count;
+      lane.after = entry.seq;
+      if (entry.status == EntryStatus::FAILED && entry.next_retry_at > page.now) {
+        const Instant at = env_.clock.steady() + (entry.next_retry_at - page.now);
+        lane.due = lane.due ? std::min(*lane.due, at) : at;
+      }
+    }
+    for (const std::string& key : page.waiting_keys)
+      if (partition_of(key) == position.partition) lane.waiting_keys.insert(key);
+    const bool exhausted = count < page.limit;
+    if (!exhausted) continue;
+    lane.scanning = false;
+    if (lane.waiting_keys.empty()) lane.careful = false;
+    if (lane.again) lane.begin_pass();
+  }
+}
+
+void Relay::begin_work(Page& page) {
+  if (!page.work.local.empty()) {
+    env_.observer.count("outbox_delivered_total", static_cast<std::int64_t>(page.work.local.size()));
+    env_.observer.timing("outbox_delivery_seconds", env_.clock.steady() - page.begun);
+  }
+  for (const Entry& orphan : page.work.orphans) lanes_.at(orphan.partition).want_pass();
+  for (Undertaker::Burial& burial : page.parked) {
+    take_in_hand(burial.entry);
+    burials_.push_back(std::move(burial));
+  }
+  for (Entry& entry : page.work.forged) {
+    take_in_hand(entry);
+    burials_.push_back({std::move(entry), "INTEGRITY", "the content does not match its hash", blocks_keys()});
+  }
+  for (Entry& entry : page.work.careful) {
+    ++entry.attempts;
+    take_in_hand(entry);
+    singles_.push_back(std::move(entry));
+  }
+  for (Entry& entry : page.work.send) {
+    ++entry.attempts;
+    take_in_hand(entry);
+    send(entry);
+  }
+}
+
+}  // namespace skald::outbox

@@ -1,0 +1,42 @@
+// Who gets which events. Filled before the engine starts, read-only afterwards.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "skald/outbox.h"
+
+namespace skald::outbox {
+
+class Routing {
+ public:
+  // What is done with the events of one type: first the local consumers, each in
+  // a transaction with its inbox row, then the bus.
+  struct Plan {
+    std::vector<const Consumer*> consumers;
+    const Route* route = nullptr;
+    std::vector<const Settled*> settled;
+  };
+
+  void add(Consumer consumer);      // throws Invalid where the name is taken
+  void add(Route route);            // throws Invalid where the type has one already
+  void on_settled(std::string type, Settled settled);
+
+  // Thread safe; the reference lives as long as the routing.
+  const Plan& plan(const std::string& type) const;
+
+  // All buses, each once.
+  std::vector<Bus*> buses() const;
+  void settle(Transaction& tx, const Entry& entry, EntryStatus status) const;
+
+ private:
+  std::vector<std::unique_ptr<Consumer>> consumers_;
+  std::vector<std::unique_ptr<Route>> routes_;
+  std::vector<std::unique_ptr<std::pair<std::string, Settled>>> settled_;
+  mutable std::mutex mutex_;        // guards plans_
+  mutable std::unordered_map<std::string, std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace skald::outbox

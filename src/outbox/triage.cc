@@ -1,0 +1,59 @@
+#include "outbox/triage.h"
+
+#include "env/seam.h"
+#include "outbox/integrity.h"
+
+namespace skald::outbox {
+namespace {
+
+using seam::Rule;
+
+enum class Fate { local, careful, send, orphan, forged, under_way, too_early, no_room };
+
+Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
+  const bool under_way = in.in_hand.contains(entry.id);
+  if (under_way) return Fate::under_way;
+  if (entry.status == EntryStatus::PROCESSING && !seam::holds(Rule::orphans_recovered)) return Fate::under_way;
+  if (entry.status == EntryStatus::FAILED && entry.next_retry_at > in.now) return Fate::too_early;
+  if (!verify(entry, in.hash_key)) return Fate::forged;
+  if (entry.status == EntryStatus::PROCESSING) return Fate::orphan;
+  const auto& plan = in.routing.plan(entry.event.type);
+  if (!plan.consumers.empty() || plan.route == nullptr) {
+    // An entry with a route goes through its consumers one by one first.
+    return in.careful.contains(entry.partition) || plan.route != nullptr ? Fate::careful : Fate::local;
+  }
+  return sends < in.send_max ? Fate::send : Fate::no_room;
+}
+
+}  // namespace
+
+Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_keys) {
+  Triage out;
+  waiting_keys.insert(in.blocked_keys.begin(), in.blocked_keys.end());
+  for (const Entry& entry : in.entries) {
+    const std::string& key = entry.event.key;
+    if (waiting_keys.contains(key)) continue;
+    switch (fate_of(entry, in, out.send.size())) {
+      case Fate::local: out.local.push_back(entry); continue;  // the key goes on in this transaction
+      case Fate::careful: out.careful.push_back(entry); break;
+      case Fate::send:
+        out.send.push_back(entry);
+        if (!seam::holds(Rule::one_in_flight_per_key)) continue;
+        break;
+      case Fate::orphan: out.orphans.push_back(entry); break;
+      case Fate::forged: out.forged.push_back(entry); break;
+      case Fate::too_early:
+        if (!out.next_due || entry.next_retry_at < *out.next_due) out.next_due = entry.next_retry_at;
+        if (!seam::holds(Rule::failing_head_blocks_key)) continue;
+        break;
+      case Fate::under_way:
+        if (!seam::holds(Rule::one_in_flight_per_key)) continue;
+        break;
+      case Fate::no_room: break;
+    }
+    waiting_keys.insert(key);
+  }
+  return out;
+}
+
+}  // namespace skald::outbox

@@ -1,0 +1,43 @@
+// What to do with the live entries of a pass, decided without touching anything:
+// the rules of order per key are all here.
+//
+// An entry may go only where every earlier live entry of its key has gone in the
+// same pass. Local entries of one key may follow each other inside of one
+// transaction; on a bus one entry per key is under way.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "outbox/routing.h"
+#include "skald/outbox.h"
+
+namespace skald::outbox {
+
+struct Triage {
+  std::vector<Entry> local;      // for consumers, in order, in this transaction
+  std::vector<Entry> careful;    // for consumers, but claimed and run one by one
+  std::vector<Entry> send;       // for a bus
+  std::vector<Entry> orphans;    // a dead owner had them in hand
+  std::vector<Entry> forged;     // content does not match the hash
+  std::optional<Time> next_due;  // the earliest retry that was too early
+};
+
+struct TriageInput {
+  const std::vector<Entry>& entries;                        // by partition, in order
+  const std::vector<std::string>& blocked_keys;             // behind a dead letter
+  const std::unordered_set<std::string>& in_hand;           // ids this relay has under way
+  const std::set<int>& careful;                             // partitions whose owner died
+  const Routing& routing;
+  std::string_view hash_key;
+  Time now;
+  std::size_t send_max;                                     // sends that may still begin
+};
+
+// `waiting_keys` lives for one pass: keys that an entry of an earlier page holds.
+Triage triage(const TriageInput& input, std::unordered_set<std::string>& waiting_keys);
+
+}  // namespace skald::outbox

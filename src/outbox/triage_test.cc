@@ -1,0 +1,134 @@
+#include "outbox/triage.h"
+
+#include <gtest/gtest.h>
+
+#include "outbox/integrity.h"
+
+namespace skald::outbox {
+namespace {
+
+class NoBus final : public Bus {
+ public:
+  void send(Message, Done) override {}
+  void poll(Duration, std::span<const int>) override {}
+  std::size_t in_flight() const override { return 0; }
+};
+
+class TriageTest : public testing::Test {
+ protected:
+  TriageTest() {
+    routing.add(Route{.type = "sent", .bus = &bus});
+    routing.add(Consumer{.name = "c", .type = "local", .handle = [](Transaction&, const Message&) {}});
+  }
+
+  Entry& add(const std::string& id, const std::string& key, const std::string& type, EntryStatus status = EntryStatus::PENDING) {
+    Entry entry;
+    entry.id = entry.event.id = id;
+    entry.seq = static_cast<std::int64_t>(entries.size()) + 1;
+    entry.event.key = key;
+    entry.event.type = type;
+    entry.event.payload = "{}";
+    entry.content_hash = content_hash(entry.event, "");
+    entry.status = status;
+    entries.push_back(entry);
+    return entries.back();
+  }
+
+  Triage run() {
+    std::unordered_set<std::string> waiting;
+    return triage({entries, blocked, in_hand, careful, routing, "", now, room}, waiting);
+  }
+
+  static std::string ids(const std::vector<Entry>& list) {
+    std::string out;
+    for (const Entry& entry : list) out += entry.id;
+    return out;
+  }
+
+  NoBus bus;
+  Routing routing;
+  std::vector<Entry> entries;
+  std::vector<std::string> blocked;
+  std::unordered_set<std::string> in_hand;
+  std::set<int> careful;
+  Time now = from_micros(1000);
+  std::size_t room = 10;
+};
+
+TEST_F(TriageTest, SendsOneEventPerKeyAtATime) {
+  add("a", "k", "sent");
+  add("b", "k", "sent");
+  add("c", "other", "sent");
+  EXPECT_EQ(ids(run().send), "ac");
+}
+
+TEST_F(TriageTest, LocalEventsOfOneKeyFollowEachOtherInOneTransaction) {
+  add("a", "k", "local");
+  add("b", "k", "local");
+  EXPECT_EQ(ids(run().local), "ab");
+}
+
+TEST_F(TriageTest, AFailingHeadBlocksItsKeyAlone) {
+  add("a", "k", "local", EntryStatus::FAILED).next_retry_at = from_micros(2000);
+  add("b", "k", "local");
+  add("c", "other", "local");
+  const Triage result = run();
+  EXPECT_EQ(ids(result.local), "c");
+  EXPECT_EQ(result.next_due, from_micros(2000));
+}
+
+TEST_F(TriageTest, AHeadWhoseTimeHasComeGoes) {
+  add("a", "k", "local", EntryStatus::FAILED).next_retry_at = now;
+  EXPECT_EQ(ids(run().local), "a");
+}
+
+TEST_F(TriageTest, WhatIsUnderWayBlocksItsKey) {
+  add("a", "k", "sent", EntryStatus::PROCESSING);
+  add("b", "k", "sent");
+  in_hand.insert("a");
+  const Triage result = run();
+  EXPECT_TRUE(result.send.empty());
+  EXPECT_TRUE(result.orphans.empty());
+}
+
+TEST_F(TriageTest, ProcessingInNobodysHandIsAnOrphan) {
+  add("a", "k", "sent", EntryStatus::PROCESSING);
+  EXPECT_EQ(ids(run().orphans), "a");
+}
+
+TEST_F(TriageTest, ChangedContentIsNeverDelivered) {
+  add("a", "k", "local").event.payload = "{\"amount\":1}";
+  add("b", "k", "sent", EntryStatus::PROCESSING).event.type = "local";
+  entries[1].event.key = "other";
+  const Triage result = run();
+  EXPECT_TRUE(result.local.empty());
+  EXPECT_EQ(ids(result.forged), "ab");
+}
+
+TEST_F(TriageTest, AKeyBehindABlockingDeadLetterWaits) {
+  add("a", "k", "local");
+  blocked = {"k"};
+  EXPECT_TRUE(run().local.empty());
+}
+
+TEST_F(TriageTest, AfterADeathEventsRunOneByOne) {
+  add("a", "k", "local");
+  add("b", "k", "local");
+  careful.insert(entries[0].partition);
+  const Triage result = run();
+  EXPECT_TRUE(result.local.empty());
+  EXPECT_EQ(ids(result.careful), "a");
+}
+
+TEST_F(TriageTest, SendsStopWhereThereIsNoRoomAndTheKeyKeepsItsPlace) {
+  room = 1;
+  add("a", "k", "sent");
+  add("b", "other", "sent");
+  add("c", "other", "local");
+  const Triage result = run();
+  EXPECT_EQ(ids(result.send), "a");
+  EXPECT_TRUE(result.local.empty());
+}
+
+}  // namespace
+}  // namespace skald::outbox

@@ -1,0 +1,253 @@
+#include "skald/engine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "dead_letter/undertaker.h"
+#include "outbox/emitter.h"
+#include "outbox/integrity.h"
+#include "outbox/job_board.h"
+#include "outbox/membership.h"
+#include "outbox/relay.h"
+#include "outbox/retention.h"
+#include "runtime/loop.h"
+#include "store/tables/outbox.h"
+#include "store/tables/schema.h"
+#include "store/tables/worker.h"
+
+namespace skald {
+namespace {
+
+using runtime::Loop;
+using runtime::Wakeup;
+
+// A handler that runs longer than this counts as stuck: its worker stops beating
+// and others take its work over.
+constexpr Duration kStuckAfter = std::chrono::seconds(30);
+// Announcements under load are gathered for this long; a lone one goes at once.
+constexpr Duration kAnnouncementGap = std::chrono::milliseconds(2);
+constexpr Duration kForever = std::chrono::hours(1);
+
+outbox::Identity identity_of_process() {
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  return {host, ::getpid()};
+}
+
+std::vector<int> partitions_in(std::uint64_t bits) {
+  std::vector<int> out;
+  for (int i = 0; i < kPartitions; ++i)
+    if ((bits >> i & 1) != 0) out.push_back(i);
+  return out;
+}
+
+}  // namespace
+
+// Everything an engine is made of, and the threads that drive it.
+class Engine::Threads {
+ public:
+  Threads(Env env, Database& db, EngineOptions options)
+      : env_(env),
+        db_(db),
+        options_(std::move(options)),
+        emitter_(options_.outbox, routing_, [this](std::uint64_t partitions) { wake(partitions); }),
+        file_(options_.fallback_file.empty() ? nullptr : std::make_unique<FallbackFile>(options_.fallback_file)),
+        undertaker_(env, db, file_.get(), [this](std::string_view code, std::string_view text) { alert(code, text); }),
+        membership_(env, db, identity_of_process(), db.dialect() == Dialect::sqlite ? outbox::Membership::Kind::sole : outbox::Membership::Kind::leased,
+                    options_.outbox),
+        relay_(env, db, membership_, routing_, undertaker_, options_.outbox),
+        jobs_(env, db),
+        relaying_(env, "relay", [this] { return relay(); }, [this](Duration longest, Wakeup& wakeup) { wait_for_events(longest, wakeup); }),
+        beating_(env, "beat", [this] { return beat(); }),
+        announcing_(env, "announce", [this] { return announce(); }),
+        working_(env, "jobs", [this] { return jobs_.run_once(); }) {
+    db_.migrate(tables::kComponent, tables::migrations());
+    db_.set_commit_hook(&emitter_);
+    db_.set_announcement_waker([this] { announcing_.wake(); });
+    jobs_.add({"skald.retention", 1h, [this] { outbox::forget_completed(db_, options_.outbox.retention); }});
+  }
+
+  ~Threads() {
+    stop(Duration::zero());
+    db_.set_commit_hook(nullptr);
+    db_.set_announcement_waker({});
+  }
+
+  void start() {
+    buses_ = routing_.buses();
+    if (options_.works) {
+      membership_.run_once();  // a database that cannot be worked on shows here, not in a log
+      listener_ = db_.listen();
+      relaying_.start();
+      beating_.start();
+      working_.start();
+    }
+    announcing_.start();
+    running_ = true;
+  }
+
+  void stop(Duration grace) {
+    if (!running_) return;
+    running_ = false;
+    working_.stop();
+    relay_.drain();
+    const Instant end = env_.clock.steady() + grace;
+    Wakeup tick;
+    while (options_.works && relay_in_hand_ > 0 && env_.clock.steady() < end) {
+      relaying_.wake();
+      tick.wait(10ms);
+    }
+    relaying_.stop();
+    beating_.stop();
+    announcing_.stop();
+    if (options_.works) membership_.leave();
+  }
+
+  void wake(std::uint64_t partitions) noexcept {
+    std::uint64_t own = 0;
+    if (options_.works) {
+      for (const auto& share : membership_.view()->shares) own |= std::uint64_t{1} << share.partition;
+    }
+    if ((partitions & own) != 0) {
+      relay_.wake(partitions & own);
+      relaying_.wake();
+    }
+    if ((partitions & ~own) != 0) db_.announce(partitions_in(partitions & ~own));
+  }
+
+  Env env_;
+  Database& db_;
+  EngineOptions options_;
+  outbox::Routing routing_;
+  outbox::Emitter emitter_;
+  std::unique_ptr<FallbackFile> file_;
+  dead_letter::Undertaker undertaker_;
+  outbox::Membership membership_;
+  outbox::Relay relay_;
+  outbox::JobBoard jobs_;
+
+ private:
+  Duration relay() {
+    const Duration idle = relay_.run_once();
+    relay_in_hand_ = relay_.in_hand();
+    return idle;
+  }
+
+  Duration beat() {
+    if (relaying_.busy_for() > kStuckAfter) {
+      env_.observer.log(Observer::Level::error, "a handler is stuck; this worker stops beating so that others can take over");
+      return options_.outbox.beat;
+    }
+    const auto before = membership_.view();
+    const auto result = membership_.run_once();
+    if (result.live != 0 || membership_.view() != before) {
+      relay_.wake(result.live);
+      relaying_.wake();
+    }
+    return result.again_in;
+  }
+
+  Duration announce() {
+    if (!db_.flush_announcements()) return kForever;
+    pause_.wait(kAnnouncementGap);
+    return Duration::zero();
+  }
+
+  void wait_for_events(Duration longest, Wakeup& wakeup) {
+    std::vector<int> fds;
+    if (listener_) fds.push_back(listener_->fd());
+    Bus* busy = nullptr;
+    for (Bus* bus : buses_)
+      if (bus->in_flight() > 0) busy = bus;
+    if (busy == nullptr) {
+      wakeup.wait(longest, fds);
+    } else {
+      // With several busy buses the others are looked at every few milliseconds.
+      fds.push_back(wakeup.fd());
+      busy->poll(buses_.size() > 1 ? std::min<Duration>(longest, 5ms) : longest, fds);
+      wakeup.clear();
+    }
+    if (listener_) {
+      std::uint64_t announced = 0;
+      for (int partition : listener_->drain()) announced |= std::uint64_t{1} << partition;
+      if (announced != 0) relay_.wake(announced);
+    }
+  }
+
+  void alert(std::string_view code, std::string_view text) {
+    env_.observer.count("alerts_total");
+    env_.observer.log(Observer::Level::critical, text, "\"code\":" + to_json(std::string(code)));
+    if (options_.alert) options_.alert(code, text);
+  }
+
+  std::vector<Bus*> buses_;
+  std::unique_ptr<Listener> listener_;
+  std::atomic<std::size_t> relay_in_hand_{0};
+  Wakeup pause_;  // nobody sets it
+  bool running_ = false;
+  Loop relaying_, beating_, announcing_, working_;
+};
+
+Engine::Engine(Env env, Database& db, EngineOptions options) : threads_(std::make_unique<Threads>(env, db, std::move(options))) {}
+Engine::~Engine() = default;
+
+void Engine::consume(Consumer consumer) { threads_->routing_.add(std::move(consumer)); }
+void Engine::route(Route route) { threads_->routing_.add(std::move(route)); }
+void Engine::on_settled(std::string type, Settled settled) { threads_->routing_.on_settled(std::move(type), std::move(settled)); }
+void Engine::add_job(Job job) { threads_->jobs_.add(std::move(job)); }
+void Engine::start() { threads_->start(); }
+void Engine::stop(Duration grace) { threads_->stop(grace); }
+Database& Engine::database() { return threads_->db_; }
+
+bool Engine::ready() {
+  try {
+    threads_->db_.read([](Transaction& tx) { tx.query("SELECT 1"); });
+  } catch (const Error&) {
+    return false;  // that is the answer
+  }
+  return !threads_->options_.works || (threads_->membership_.trusted() && !threads_->membership_.view()->worker.empty());
+}
+
+BacklogView Engine::backlog() {
+  const auto found = threads_->db_.read_result([](Transaction& tx) { return tables::outbox::backlog(tx); });
+  return {found.live, found.oldest};
+}
+
+std::vector<WorkerView> Engine::workers() {
+  return threads_->db_.read_result([&](Transaction& tx) {
+    std::vector<WorkerView> out;
+    const Rows counts = tx.query("SELECT owner, COUNT(*) FROM skald_partition WHERE owner IS NOT NULL GROUP BY owner");
+    for (const auto& worker : tables::worker::all(tx)) {
+      WorkerView view{worker.id, worker.host, worker.pid, worker.beat_at, 0};
+      if (tx.on(Dialect::sqlite)) view.heartbeat_at = tx.now();  // the one process that can answer is the worker
+      for (std::size_t i = 0; i < counts.size(); ++i)
+        if (counts.get<std::string_view>(i, 0) == worker.id) view.running = counts.get<std::int64_t>(i, 1);
+      out.push_back(std::move(view));
+    }
+    return out;
+  });
+}
+
+std::string Engine::content_hash(const Event& event) const { return outbox::content_hash(event, threads_->options_.outbox.hash_key); }
+std::optional<Entry> Engine::find_entry(Transaction& tx, std::string_view id) { return tables::outbox::find(tx, id); }
+
+void Engine::replay(Transaction& tx, std::string_view id, std::string_view actor) {
+  dead_letter::replay(tx, threads_->env_.random, id, actor,
+                      [&](Transaction& same, const Entry& entry) { threads_->routing_.settle(same, entry, EntryStatus::PENDING); });
+}
+
+void Engine::discard(Transaction& tx, std::string_view id, std::string_view actor, std::string_view reason) {
+  dead_letter::discard(tx, threads_->env_.random, id, actor, reason);
+}
+
+Engine::Imported Engine::import_dead_letters(std::string_view actor) {
+  if (threads_->options_.fallback_file.empty()) return {};
+  const auto done = dead_letter::import_fallback_file(threads_->env_, threads_->db_, threads_->options_.fallback_file, actor);
+  return {done.imported, done.known, done.damaged};
+}
+
+void Engine::wake(std::string_view key) { threads_->wake(std::uint64_t{1} << partition_of(key)); }
+
+}  // namespace skald

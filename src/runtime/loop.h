@@ -1,0 +1,46 @@
+// A thread that calls a step again and again, waiting in between for as long as
+// the step said, or until woken.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "runtime/wakeup.h"
+#include "skald/env.h"
+
+namespace skald::runtime {
+
+class Loop {
+ public:
+  using Step = std::function<Duration()>;
+  using Wait = std::function<void(Duration, Wakeup&)>;
+
+  // `wait` replaces the plain wait for the wake-up. What a step throws is logged
+  // and the step is called again after a pause.
+  Loop(Env env, std::string name, Step step, Wait wait = {});
+  ~Loop();
+
+  void start();
+  void stop();                       // waits for the step under way
+  void wake() noexcept { wakeup_.set(); }
+
+  // For how long the step under way has been running; zero between steps.
+  Duration busy_for() const;
+
+ private:
+  void run();
+  Duration step_safely();
+
+  Env env_;
+  std::string name_;
+  Step step_;
+  Wait wait_;
+  Wakeup wakeup_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::int64_t> busy_since_{0};  // steady microseconds, 0 between steps
+  std::thread thread_;
+};
+
+}  // namespace skald::runtime
