@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "env/id.h"
 #include "env/seam.h"
 #include "skald/json.h"
 #include "store/tables/audit.h"
@@ -79,6 +80,7 @@ bool Undertaker::bury_in_file(const Burial& burial) {
     env_.observer.count("dead_letter_unsaved_total");
     alert_("DEAD_LETTER_UNSAVED", "neither the dead-letter table nor the fallback file could take event " + burial.entry.id +
                                       "; it stays in the outbox: " + error.what());
+    if (file_ != nullptr) file_->reopen();  // the next try begins on a descriptor that has not failed
     return false;
   }
   env_.observer.count("dead_letter_file_fallback_total");
@@ -108,7 +110,7 @@ Import import_fallback_file(Env env, Database& db, const std::string& path, std:
                          "\"line\":" + std::to_string(line) + ",\"why\":" + to_json(std::string(why)));
       });
   // A torn last line never counted; anything else may still be read by a person.
-  if (result.damaged > 0) std::filesystem::copy_file(file->path(), path + ".damaged", std::filesystem::copy_options::overwrite_existing);
+  if (result.damaged > 0) std::filesystem::copy_file(file->path(), path + ".damaged." + make_id(env.clock.now(), env.random));
   file->finish();
   return result;
 }

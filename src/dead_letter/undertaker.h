@@ -49,7 +49,7 @@ class Undertaker {
 };
 
 // Records of the fallback file into the table, each once, with an audit row each;
-// then the file goes. Damaged lines are skipped, logged, and kept in PATH.damaged.
+// then the file goes. Damaged lines are skipped, logged, and kept in PATH.damaged.ID.
 struct Import {
   std::int64_t imported = 0, known = 0, damaged = 0;
 };

@@ -1,0 +1,128 @@
+#include "bus/in_process/in_process_bus.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+
+#include "conformance/bus_conformance.h"
+#include "skald/error.h"
+
+namespace skald::test {
+namespace {
+
+class InProcessHarness {
+ public:
+  InProcessHarness() {
+    bus_->subscribe("donation.*", [this](const Message& message) {
+      arrivals_.push_back({message.event.id, message.event.payload, cloud_event(message)});
+      if (failing_ > 0) return --failing_, Outcome::failed("the receiver fails");
+      if (refusing_ > 0) return --refusing_, Outcome::refused("the receiver refuses");
+      return Outcome::ok();
+    });
+  }
+  Bus& bus() { return *bus_; }
+  void fail_next(int count) { failing_ = count; }
+  void refuse_next(int count) { refusing_ = count; }
+  std::vector<BusArrival> arrivals() { return arrivals_; }
+  void drop_bus() { bus_.reset(); }
+
+ private:
+  std::vector<BusArrival> arrivals_;
+  int failing_ = 0, refusing_ = 0;
+  std::unique_ptr<InProcessBus> bus_ = std::make_unique<InProcessBus>();
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(InProcess, BusConformance, InProcessHarness);
+
+class InProcessBusTest : public ::testing::Test {
+ protected:
+  Outcome deliver(const std::string& type) {
+    Message message = make_message("id");
+    message.event.type = type;
+    Outcome result = Outcome::failed("not called");
+    bus_.send(message, [&](Outcome outcome) { result = std::move(outcome); });
+    bus_.poll(0s);
+    return result;
+  }
+
+  InProcessBus::Subscriber noting(const std::string& name) {
+    return [this, name](const Message& message) {
+      seen_.push_back(name + ":" + message.event.type);
+      return Outcome::ok();
+    };
+  }
+
+  InProcessBus bus_;
+  std::vector<std::string> seen_;
+};
+
+TEST_F(InProcessBusTest, SubscribersGetTheirExactTypeTheirPrefixOrEverything) {
+  bus_.subscribe("donation.accepted", noting("exact"));
+  bus_.subscribe("donation.*", noting("prefix"));
+  bus_.subscribe("*", noting("all"));
+  deliver("donation.accepted");
+  deliver("donation.accepted.late");
+  deliver("donations");
+  EXPECT_THAT(seen_,
+              ::testing::ElementsAre("exact:donation.accepted", "prefix:donation.accepted", "all:donation.accepted",
+                                     "prefix:donation.accepted.late", "all:donation.accepted.late", "all:donations"));
+}
+
+TEST_F(InProcessBusTest, AnEventThatNobodyWantsIsDelivered) {
+  bus_.subscribe("order.*", noting("order"));
+  EXPECT_EQ(deliver("donation.accepted").verdict, Verdict::delivered);
+  EXPECT_TRUE(seen_.empty());
+}
+
+TEST_F(InProcessBusTest, AStarElsewhereThanAtTheEndIsRefused) {
+  for (const char* pattern : {"", "*.accepted", "donation.*.x", "**"})
+    EXPECT_THROW(bus_.subscribe(pattern, noting("x")), Invalid) << pattern;
+}
+
+TEST_F(InProcessBusTest, DeliversInTheOrderOfSendingAndBoundedPerPoll) {
+  std::vector<std::string> ids;
+  bus_.subscribe("*", [&](const Message& message) {
+    ids.push_back(message.event.id);
+    return Outcome::ok();
+  });
+  const std::size_t count = InProcessBus::kPerPoll + 44;
+  for (std::size_t i = 0; i < count; ++i) bus_.send(make_message(std::to_string(i)), [](Outcome) {});
+  bus_.poll(1h);
+  EXPECT_EQ(ids.size(), InProcessBus::kPerPoll);
+  EXPECT_EQ(bus_.in_flight(), 44u);
+  bus_.poll(1h);
+  ASSERT_EQ(ids.size(), count);
+  for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(ids[i], std::to_string(i));
+}
+
+TEST_F(InProcessBusTest, WhatASubscriberThrowsBecomesTheOutcome) {
+  bus_.subscribe("refused", [](const Message&) -> Outcome { throw Refused("NO", "the business says no"); });
+  bus_.subscribe("malformed", [](const Message&) -> Outcome { throw Malformed("BAD", "not readable"); });
+  bus_.subscribe("busy", [](const Message&) -> Outcome { throw Busy("LATER", "come back", 1500ms); });
+  bus_.subscribe("unknown", [](const Message&) -> Outcome { throw CommitUnknown("LOST", "the answer was lost"); });
+  bus_.subscribe("runtime", [](const Message&) -> Outcome { throw std::runtime_error(std::string(600, 'x')); });
+  bus_.subscribe("strange", [](const Message&) -> Outcome { throw 42; });
+
+  EXPECT_EQ(deliver("refused").verdict, Verdict::refused);
+  EXPECT_EQ(deliver("refused").error, "the business says no");
+  EXPECT_EQ(deliver("malformed").verdict, Verdict::refused);
+  EXPECT_EQ(deliver("busy").verdict, Verdict::retry);
+  EXPECT_EQ(deliver("busy").retry_after, Duration(1500ms));
+  EXPECT_EQ(deliver("unknown").verdict, Verdict::retry);
+  EXPECT_EQ(deliver("runtime").error, std::string(500, 'x'));
+  EXPECT_EQ(deliver("strange").verdict, Verdict::retry);
+}
+
+TEST_F(InProcessBusTest, ARetryOutweighsARefusalAndKeepsNobodyFromTheEvent) {
+  bus_.subscribe("*", [](const Message&) { return Outcome::refused("no"); });
+  bus_.subscribe("*", [](const Message&) { return Outcome::failed("later", 5s); });
+  bus_.subscribe("*", noting("third"));
+  const Outcome outcome = deliver("x");
+  EXPECT_EQ(outcome.verdict, Verdict::retry);
+  EXPECT_EQ(outcome.error, "later");
+  EXPECT_EQ(outcome.retry_after, Duration(5s));
+  EXPECT_EQ(seen_.size(), 1u);
+}
+
+}  // namespace
+}  // namespace skald::test
