@@ -8,6 +8,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 symbolizer=external_symbolizer_path=/usr/bin/addr2line
 export ASAN_OPTIONS=$symbolizer TSAN_OPTIONS=$symbolizer UBSAN_OPTIONS=print_stacktrace=1:$symbolizer
 
+# One cache for every preset and clone: paths count from the root.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+
 say() { printf 'skald: %s\n' "$*" >&2; }
 
 need_packages() { "$root/tools/install.sh" "$@"; }

@@ -163,6 +163,8 @@ def services_on_public_headers(tree):
         if not path.startswith("services/"):
             continue
         own = path.split("/")[1]
+        if own == "host":
+            continue  # the bootstrap wires what services must not know: adapters, threads, the HTTP server
         for number, included in tree.includes(path):
             top = included.removeprefix("services/").split("/")[0]
             if top in private and top not in (own, "host"):

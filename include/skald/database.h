@@ -141,6 +141,14 @@ class Database {
   // Runs body on one consistent snapshot; writing in it is refused.
   virtual void read(const Body& body) = 0;
 
+  // One statement that is a transaction of its own, in one round trip. It may have
+  // happened when this throws Unavailable: only for what may be repeated.
+  template <class... Args>
+  Rows query_alone(std::string_view sql, const Args&... args) {
+    const Param params[] = {Param(args)..., Param(nullptr)};
+    return run_alone(sql, std::span(params, sizeof...(Args)));
+  }
+
   // write() and read() with a result.
   template <class F>
   auto write_result(std::string_view name, F&& body) {
@@ -186,6 +194,11 @@ class Database {
   // Ends those that still live and returns once they are gone; throws Unavailable
   // (SESSIONS_REMAIN) where the server could not end them in time.
   virtual void end_sessions(std::span<const Session>) {}
+
+ protected:
+  virtual Rows run_alone(std::string_view sql, std::span<const Param> params) {
+    return write_result("one statement", [&](Transaction& tx) { return tx.query(sql, params); });
+  }
 };
 
 BOOST_DESCRIBE_STRUCT(Database::Session, (), (pid, started))

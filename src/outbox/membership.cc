@@ -32,7 +32,7 @@ Membership::Result Membership::run_once() {
   if (kind_ == Kind::sole) return {kIdle, 0};
 
   const std::string sessions = sessions_text();
-  const auto pulse = db_.write_result("beat", [&](Transaction& tx) { return tables::worker::beat(tx, id_, sessions, owned_bits()); });
+  const auto pulse = tables::worker::beat(db_, id_, sessions, owned_bits());
   if (!pulse.alive) {
     drop_everything();
     return {Duration::zero(), 0};
@@ -93,6 +93,7 @@ void Membership::take_over(const std::vector<std::string>& dead) {
   for (const auto& worker : workers) {
     if (std::ranges::find(dead, worker.id) == dead.end()) continue;
     if (seam::holds(seam::Rule::old_backends_terminated)) db_.end_sessions(from_json<std::vector<Database::Session>>(worker.sessions));
+    std::lock_guard changing(changing_);
     View next = *view();
     const std::size_t before = next.shares.size();
     db_.write("take over", [&](Transaction& tx) {
@@ -113,6 +114,7 @@ void Membership::take_over(const std::vector<std::string>& dead) {
 // Takes what is nobody's up to a fair share, and marks the surplus as leaving.
 void Membership::share_out(std::size_t workers) {
   const std::size_t fair = (kPartitions + workers - 1) / std::max<std::size_t>(workers, 1);
+  std::lock_guard changing(changing_);
   View next = *view();
   const View before = next;
   db_.write("share out partitions", [&](Transaction& tx) {
@@ -133,6 +135,7 @@ void Membership::share_out(std::size_t workers) {
 }
 
 void Membership::give_back(int partition) {
+  std::lock_guard changing(changing_);
   View next = *view();
   const auto share = std::ranges::find(next.shares, partition, &Share::partition);
   if (share == next.shares.end()) return;

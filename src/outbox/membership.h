@@ -85,6 +85,7 @@ class Membership {
   std::size_t workers_seen_ = 0;
   std::map<std::string, Seen> others_;
 
+  std::mutex changing_;           // held while what is owned changes, in the database and here
   mutable std::mutex mutex_;      // guards the two below
   std::shared_ptr<const View> view_ = std::make_shared<View>();
   Instant good_until_{};

@@ -89,7 +89,8 @@ bool Relay::settle() {
     const auto ours = tables::partition::check(tx, view_->worker, shares);
     std::vector<tables::outbox::Completion> done;
     for (const Finished& f : finished) {
-      if (std::ranges::find(ours, f.entry.partition) == ours.end()) continue;
+      const bool still_ours = std::ranges::find(ours, f.entry.partition) != ours.end() && lanes_.at(f.entry.partition).fence == f.fence;
+      if (!still_ours && seam::holds(Rule::fence_checked)) continue;
       if (f.outcome.verdict == Verdict::delivered) {
         done.push_back({f.entry.id, f.took});
         routing_.settle(tx, f.entry, EntryStatus::COMPLETED);
@@ -190,15 +191,16 @@ Duration Relay::idle_time() const {
 }
 
 void Relay::take_in_hand(const Entry& entry) {
-  ++lanes_[entry.partition].under_way;
-  in_hand_.insert(entry.id);
+  Lane& lane = lanes_.at(entry.partition);
+  ++lane.under_way;
+  in_hand_.emplace(entry.id, lane.fence);
 }
 
 void Relay::release_from_hand(const Entry& entry) {
-  in_hand_.erase(entry.id);
+  const auto held = in_hand_.extract(entry.id);
   const auto lane = lanes_.find(entry.partition);
-  if (lane == lanes_.end()) return;
-  if (lane->second.under_way > 0) --lane->second.under_way;
+  if (lane == lanes_.end() || held.empty()) return;
+  if (lane->second.fence == held.mapped()) --lane->second.under_way;
   lane->second.want_pass();
 }
 

@@ -65,6 +65,7 @@ class Relay {
   };
   struct Finished {
     Entry entry;
+    std::int64_t fence = 0;          // under which it was begun
     Outcome outcome;
     Duration took{};
   };
@@ -116,7 +117,7 @@ class Relay {
 
   std::shared_ptr<const Membership::View> view_ = std::make_shared<Membership::View>();
   std::map<int, Lane> lanes_;
-  std::unordered_set<std::string> in_hand_;            // claimed by this relay
+  std::unordered_map<std::string, std::int64_t> in_hand_;   // what this relay has begun, and under which fence
   std::deque<Entry> singles_;                          // to be run one by one
   std::vector<Finished> finished_;                     // to be settled
   std::deque<dead_letter::Undertaker::Burial> burials_;

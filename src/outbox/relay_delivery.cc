@@ -72,7 +72,9 @@ void Relay::send(const Entry& entry) {
 }
 
 void Relay::finish(Entry entry, Outcome outcome, Duration took) {
-  finished_.push_back({std::move(entry), std::move(outcome), took});
+  const auto held = in_hand_.find(entry.id);
+  const std::int64_t fence = held == in_hand_.end() ? 0 : held->second;
+  finished_.push_back({std::move(entry), fence, std::move(outcome), took});
 }
 
 // An entry that is PROCESSING in a partition of ours, but not in our hands: its

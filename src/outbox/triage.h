@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct Triage {
 struct TriageInput {
   const std::vector<Entry>& entries;                        // by partition, in order
   const std::vector<std::string>& blocked_keys;             // behind a dead letter
-  const std::unordered_set<std::string>& in_hand;           // ids this relay has under way
+  const std::unordered_map<std::string, std::int64_t>& in_hand;  // what this relay has under way
   const std::set<int>& careful;                             // partitions whose owner died
   const Routing& routing;
   std::string_view hash_key;

@@ -49,7 +49,7 @@ class TriageTest : public testing::Test {
   Routing routing;
   std::vector<Entry> entries;
   std::vector<std::string> blocked;
-  std::unordered_set<std::string> in_hand;
+  std::unordered_map<std::string, std::int64_t> in_hand;
   std::set<int> careful;
   Time now = from_micros(1000);
   std::size_t room = 10;
@@ -85,7 +85,7 @@ TEST_F(TriageTest, AHeadWhoseTimeHasComeGoes) {
 TEST_F(TriageTest, WhatIsUnderWayBlocksItsKey) {
   add("a", "k", "sent", EntryStatus::PROCESSING);
   add("b", "k", "sent");
-  in_hand.insert("a");
+  in_hand.emplace("a", 1);
   const Triage result = run();
   EXPECT_TRUE(result.send.empty());
   EXPECT_TRUE(result.orphans.empty());

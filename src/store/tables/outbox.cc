@@ -175,19 +175,19 @@ void complete(Transaction& tx, std::span<const Completion> done, std::string_vie
       took = std::max(took, c.took.count());
     }
     tx.enqueue("UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = $4, updated_at = $5, "
-               "version = version + 1 WHERE id = ANY($1)",
+               "version = version + 1 WHERE id = ANY($1) AND live = 1",
                ids, begun, worker, took, tx.now());
     return;
   }
   for (const Completion& c : done)
     tx.execute("UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = $4, updated_at = $5, "
-               "version = version + 1 WHERE id = $1",
+               "version = version + 1 WHERE id = $1 AND live = 1",
                c.id, begun, worker, c.took.count(), tx.now());
 }
 
 void reschedule(Transaction& tx, const Entry& entry, Time next_retry_at, std::string_view error) {
   tx.execute("UPDATE skald_outbox SET status = 2, attempts = $2, crashes = $3, next_retry_at = $4, last_error = $5, updated_at = $6, "
-             "version = version + 1 WHERE id = $1",
+             "version = version + 1 WHERE id = $1 AND live = 1",
              entry.id, entry.attempts, entry.crashes, next_retry_at, error, tx.now());
 }
 

@@ -51,15 +51,17 @@ std::vector<Worker> all(Transaction& tx) {
   return out;
 }
 
-Pulse beat(Transaction& tx, std::string_view id, std::string_view sessions, std::uint64_t owned) {
+Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::uint64_t owned) {
   Rows rows;
   Pulse pulse;
-  if (tx.on(Dialect::postgres)) {
-    rows = tx.query(kBeatPostgres, id, sessions);
+  if (db.dialect() == Dialect::postgres) {
+    rows = db.query_alone(kBeatPostgres, id, sessions);
     pulse.alive = rows.get<int>(0, 0) == 1;
   } else {
-    pulse.alive = tx.execute("UPDATE skald_worker SET beat = beat + 1, beat_at = $2, sessions = $3 WHERE id = $1", id, tx.now(), sessions) == 1;
-    rows = tx.query(kSeenSqlite, id);
+    db.write("beat", [&](Transaction& tx) {
+      pulse.alive = tx.execute("UPDATE skald_worker SET beat = beat + 1, beat_at = $2, sessions = $3 WHERE id = $1", id, tx.now(), sessions) == 1;
+      rows = tx.query(kSeenSqlite, id);
+    });
   }
   each_pair(rows.get<std::optional<std::string>>(0, 1).value_or(""),
             [&](std::string_view worker, std::string_view beats) { pulse.beats.emplace_back(worker, number(beats)); });

@@ -22,7 +22,7 @@ void insert(Transaction& tx, const Worker& worker);
 void remove(Transaction& tx, std::string_view id);
 std::vector<Worker> all(Transaction& tx);
 
-// One statement: counts the beat up and sees the others, the partitions, and
+// One statement and one transaction: counts the beat up and sees the others, the partitions, and
 // which of one's own partitions have something live.
 struct Pulse {
   bool alive = false;                              // the own row was still there
@@ -30,6 +30,6 @@ struct Pulse {
   std::uint64_t live = 0;                          // a bit per own partition
   bool partitions_changed = false;                 // others than `owned` are mine, or some are nobody's
 };
-Pulse beat(Transaction& tx, std::string_view id, std::string_view sessions, std::uint64_t owned);
+Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::uint64_t owned);
 
 }  // namespace skald::tables::worker
