@@ -1,0 +1,235 @@
+#include "store/postgres/connection.h"
+
+#include <poll.h>
+
+#include <charconv>
+
+namespace skald::postgres {
+namespace {
+
+std::string one_line(const char* text) {
+  std::string out = text == nullptr ? "" : text;
+  while (!out.empty() && (out.back() == '\n' || out.back() == ' ')) out.pop_back();
+  for (char& c : out)
+    if (c == '\n') c = ' ';
+  return out;
+}
+
+std::string field(const PGresult* result, int code) { return one_line(PQresultErrorField(result, code)); }
+
+Failed failure_of(const PGresult* result, std::size_t index) {
+  Failed failed{Failure::sql_error, field(result, PG_DIAG_SQLSTATE), field(result, PG_DIAG_MESSAGE_PRIMARY), index};
+  failed.kind = classify(failed.sqlstate);
+  // A table has changed under a kept statement: a new session prepares it anew.
+  if (failed.sqlstate == "0A000" && field(result, PG_DIAG_SOURCE_FUNCTION) == "RevalidateCachedQuery")
+    failed.kind = Failure::connection_lost;
+  return failed;
+}
+
+}  // namespace
+
+Connection::Connection(const ConnectSettings& settings, BeforeStatement before_statement) {
+  connection_.reset(PQconnectdbParams(settings.keywords().data(), settings.values().data(), 0));
+  if (PQstatus(connection_.get()) != CONNECTION_OK)
+    throw Unavailable("CONNECT_FAILED", "cannot connect to PostgreSQL, see that it runs and takes this user: " +
+                                            one_line(PQerrorMessage(connection_.get())));
+  PQsetNoticeReceiver(connection_.get(), [](void*, const PGresult*) {}, nullptr);
+  PQenterPipelineMode(connection_.get());
+  add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_stat_activity WHERE pid = pg_backend_pid()");
+  if (const auto failed = exchange()) raise(*failed);
+  session_ = {PQbackendPID(connection_.get()), std::string(value(0, 0))};
+  before_statement_ = std::move(before_statement);
+}
+
+Connection::Statement& Connection::statement(std::string_view sql) {
+  if (const auto found = by_text_.find(sql); found != by_text_.end()) {
+    statements_.splice(statements_.begin(), statements_, found->second);
+    return statements_.front();
+  }
+  statements_.push_front({std::string(sql), "s" + std::to_string(++names_)});
+  by_text_.emplace(statements_.front().sql, statements_.begin());
+  return statements_.front();
+}
+
+void Connection::add(std::string_view sql, std::span<const Param> params) {
+  const std::size_t first = parameters_.append(params);
+  batch_.push_back({&statement(sql), first, params.size()});
+}
+
+void Connection::truncate(std::size_t count) {
+  if (count >= batch_.size()) return;
+  parameters_.truncate(batch_[count].first_param);
+  batch_.resize(count);
+}
+
+void Connection::observe() const {
+  if (!before_statement_) return;
+  std::string all;
+  for (const Item& item : batch_) {
+    if (!all.empty()) all += "; ";
+    all += item.statement->sql;
+  }
+  before_statement_(all);
+}
+
+bool Connection::send(std::size_t index) {
+  const Item& item = batch_[index];
+  Statement& statement = *item.statement;
+  PGconn* connection = connection_.get();
+  if (!statement.sent) {
+    if (PQsendPrepare(connection, statement.name.c_str(), statement.sql.c_str(), 0, nullptr) == 0) return false;
+    statement.sent = true;
+    answers_.push_back({Answer::Kind::prepared, index, &statement, {}});
+  }
+  if (PQsendQueryPrepared(connection, statement.name.c_str(), static_cast<int>(item.params),
+                          parameters_.pointers(item.first_param, item.params), nullptr, nullptr, 0) == 0)
+    return false;
+  answers_.push_back({Answer::Kind::result, index, nullptr, {}});
+  return true;
+}
+
+// Nothing leaves before the sync (or 64 KB), and libpq reads while it cannot
+// write, so that a large batch cannot block both sides.
+bool Connection::send() {
+  observe();
+  for (std::size_t i = 0; i < batch_.size(); ++i)
+    if (!send(i)) return false;
+  for (std::string& name : closing_) {
+    const std::string sql = "DEALLOCATE " + name;
+    if (PQsendQueryParams(connection_.get(), sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 0) return false;
+    answers_.push_back({Answer::Kind::closed, batch_.size(), nullptr, std::move(name)});
+  }
+  closing_.clear();
+  if (PQpipelineSync(connection_.get()) == 0) return false;
+  answers_.push_back({Answer::Kind::sync, batch_.size(), nullptr, {}});
+  return true;
+}
+
+Failed Connection::lost(std::size_t index) {
+  broken_ = true;
+  answers_.clear();
+  return {Failure::connection_lost, "08006", one_line(PQerrorMessage(connection_.get())), index};
+}
+
+std::optional<Failed> Connection::exchange() {
+  if (!answers_.empty() && !broken_) receive();
+  results_.clear();
+  results_.resize(batch_.size());
+  std::optional<Failed> failed;
+  if (broken_ || !send()) {
+    failed = lost(0);
+  } else {
+    failed = receive();
+  }
+  truncate(0);
+  if (!broken_) forget_oldest();
+  return failed;
+}
+
+void Connection::dispatch() {
+  if (broken_ || !send()) lost(0);
+  truncate(0);
+  results_.clear();
+}
+
+std::optional<Failed> Connection::receive() {
+  std::optional<Failed> first;
+  for (Answer& answer : answers_) {
+    Result result(PQgetResult(connection_.get()));
+    if (result != nullptr && answer.kind != Answer::Kind::sync) {
+      while (Result more{PQgetResult(connection_.get())}) {
+        if (PQstatus(connection_.get()) == CONNECTION_BAD) break;
+      }
+    }
+    if (result == nullptr) {
+      Failed failed = lost(answer.index);
+      return first ? std::move(first) : std::move(failed);
+    }
+    auto failed = accept(answer, std::move(result));
+    if (failed && !first) first = std::move(failed);
+    if (first && first->kind == Failure::connection_lost) broken_ = true;
+    if (broken_ || PQstatus(connection_.get()) == CONNECTION_BAD) {
+      Failed gone = lost(answer.index);
+      return first ? std::move(first) : std::move(gone);
+    }
+  }
+  answers_.clear();
+  return first;
+}
+
+std::optional<Failed> Connection::accept(Answer& answer, Result result) {
+  const ExecStatusType status = PQresultStatus(result.get());
+  switch (status) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+    case PGRES_EMPTY_QUERY:
+    case PGRES_PIPELINE_SYNC:
+      if (answer.kind == Answer::Kind::result && answer.index < results_.size()) results_[answer.index] = std::move(result);
+      return std::nullopt;
+    case PGRES_COPY_IN:
+    case PGRES_COPY_OUT:
+    case PGRES_COPY_BOTH:
+      broken_ = true;  // there is no way out of COPY in a pipeline
+      return Failed{Failure::sql_error, "0A000", "COPY is not possible here", answer.index};
+    default:
+      break;
+  }
+  // It did not happen: remember what the server has, and what it still keeps.
+  if (answer.kind == Answer::Kind::prepared) answer.statement->sent = false;
+  if (answer.kind == Answer::Kind::closed) closing_.push_back(std::move(answer.name));
+  if (status == PGRES_PIPELINE_ABORTED) return std::nullopt;
+  Failed failed = failure_of(result.get(), answer.index);
+  if (failed.sqlstate.empty() && PQstatus(connection_.get()) == CONNECTION_BAD) {
+    failed.kind = Failure::connection_lost;
+    failed.sqlstate = "08006";
+    failed.message = one_line(PQresultErrorMessage(result.get()));
+  }
+  return failed;
+}
+
+void Connection::forget_oldest() {
+  while (statements_.size() > kStatementsMax) {
+    Statement& oldest = statements_.back();
+    by_text_.erase(oldest.sql);
+    if (oldest.sent) closing_.push_back(std::move(oldest.name));
+    statements_.pop_back();
+  }
+}
+
+Rows Connection::take_rows(std::size_t index) {
+  PGresult* result = results_[index].get();
+  const int rows = PQntuples(result), columns = PQnfields(result);
+  const std::string_view touched = PQcmdTuples(result);
+  std::int64_t affected = 0;
+  std::from_chars(touched.data(), touched.data() + touched.size(), affected);
+  if (rows == 0 || columns == 0) return Rows({}, static_cast<std::size_t>(columns), affected, nullptr);
+
+  std::vector<Cell> cells(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+  auto cell = cells.begin();
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < columns; ++column, ++cell) {
+      if (PQgetisnull(result, row, column) != 0) continue;
+      cell->kind = Cell::Kind::text;
+      cell->text = {PQgetvalue(result, row, column), static_cast<std::size_t>(PQgetlength(result, row, column))};
+    }
+  }
+  std::shared_ptr<const void> memory(results_[index].release(), [](PGresult* owned) { PQclear(owned); });
+  return Rows(std::move(cells), static_cast<std::size_t>(columns), affected, std::move(memory));
+}
+
+std::string_view Connection::value(std::size_t index, int column) const {
+  const PGresult* result = results_[index].get();
+  if (result == nullptr || PQntuples(result) == 0) return {};
+  return {PQgetvalue(result, 0, column), static_cast<std::size_t>(PQgetlength(result, 0, column))};
+}
+
+std::string_view Connection::tag(std::size_t index) const { return PQcmdStatus(results_[index].get()); }
+
+bool Connection::usable() {
+  if (!answers_.empty() && !broken_) receive();
+  for (pollfd ready{PQsocket(connection_.get()), POLLIN, 0}; !broken_ && poll(&ready, 1, 0) > 0;)
+    broken_ = PQconsumeInput(connection_.get()) == 0 || PQstatus(connection_.get()) != CONNECTION_OK;
+  return !broken_;
+}
+
+}  // namespace skald::postgres

@@ -1,0 +1,107 @@
+// One session with PostgreSQL, always in pipeline mode: statements are added to a
+// batch, which travels in one round trip. Each is prepared once and kept by its
+// text. Knows nothing of transactions. Not thread safe.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "skald/database.h"
+#include "store/postgres/connect_settings.h"
+#include "store/postgres/failure.h"
+#include "store/postgres/parameters.h"
+
+namespace skald::postgres {
+
+class Connection {
+ public:
+  using BeforeStatement = std::function<void(std::string_view sql)>;
+
+  // Throws Unavailable (CONNECT_FAILED).
+  Connection(const ConnectSettings& settings, BeforeStatement before_statement);
+
+  // Adds a statement to the batch; copies what it needs. Sends nothing.
+  void add(std::string_view sql, std::span<const Param> params = {});
+  std::size_t batch_size() const { return batch_.size(); }
+  // Forgets the statements from the one with index `count` on.
+  void truncate(std::size_t count);
+
+  // Sends the batch and reads all answers, in one round trip. The first failure
+  // stops the statements behind it.
+  std::optional<Failed> exchange();
+  // Sends the batch and does not wait; its answers are read before the next use
+  // and ignored.
+  void dispatch();
+
+  // Of the last exchange, by the statement's index in its batch.
+  Rows take_rows(std::size_t index);
+  std::string_view value(std::size_t index, int column) const;  // of the first row
+  std::string_view tag(std::size_t index) const;                // "COMMIT"
+
+  // Reads what is owed, and looks without waiting whether the server is still
+  // there. For a connection that has been idle.
+  bool usable();
+  // True once the session is lost or given up: it can only be closed.
+  bool broken() const { return broken_; }
+  void abandon() { broken_ = true; }
+  const Database::Session& session() const { return session_; }
+
+ private:
+  static constexpr std::size_t kStatementsMax = 512;
+
+  struct Finish { void operator()(PGconn* connection) const { PQfinish(connection); } };
+  struct Clear { void operator()(PGresult* result) const { PQclear(result); } };
+  using Result = std::unique_ptr<PGresult, Clear>;
+
+  struct Statement {
+    std::string sql;
+    std::string name;
+    bool sent = false;  // the server has it, or is about to
+  };
+  struct Item {
+    Statement* statement;
+    std::size_t first_param;
+    std::size_t params;
+  };
+  // One answer that is to come, in order.
+  struct Answer {
+    enum class Kind { prepared, result, closed, sync } kind;
+    std::size_t index;
+    Statement* statement;
+    std::string name;  // of a closed statement
+  };
+
+  Statement& statement(std::string_view sql);
+  void observe() const;
+  bool send();
+  bool send(std::size_t index);
+  std::optional<Failed> receive();
+  std::optional<Failed> accept(Answer& answer, Result result);
+  Failed lost(std::size_t index);
+  void forget_oldest();
+
+  std::unique_ptr<PGconn, Finish> connection_;
+  BeforeStatement before_statement_;
+  Database::Session session_;
+  bool broken_ = false;
+
+  std::list<Statement> statements_;  // the last used first
+  std::unordered_map<std::string_view, std::list<Statement>::iterator> by_text_;
+  std::vector<std::string> closing_;  // names that the server may forget
+  std::uint64_t names_ = 0;
+
+  std::vector<Item> batch_;
+  Parameters parameters_;
+  std::vector<Answer> answers_;
+  std::vector<Result> results_;
+};
+
+}  // namespace skald::postgres

@@ -1,0 +1,161 @@
+#include "store/postgres/database.h"
+
+#include <algorithm>
+
+#include "store/migrations.h"
+#include "store/postgres/commit_fate.h"
+#include "store/postgres/listener.h"
+#include "store/postgres/transaction.h"
+
+namespace skald::postgres {
+namespace {
+
+// The databases that this thread is inside of.
+thread_local std::vector<const void*> entered;
+
+struct Entered {
+  explicit Entered(const void* database) {
+    if (std::ranges::find(entered, database) != entered.end())
+      throw Error("NESTED_WRITE", "a transaction inside of another one on the same database: pass the Transaction along instead");
+    entered.push_back(database);
+  }
+  ~Entered() { entered.pop_back(); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+};
+
+}  // namespace
+
+PostgresDatabase::PostgresDatabase(Env env, PostgresOptions options)
+    : env_(env), options_(std::move(options)), pool_(options_), announcer_(options_) {}
+
+void PostgresDatabase::write(std::string_view name, const Body& body) {
+  std::vector<Event> events;
+  {
+    const Entered guard(this);
+    Chances chances;
+    for (bool done = false; !done;) {
+      std::string id;
+      const Outcome outcome = run_write(name, body, chances, events, id);
+      done = outcome == Outcome::done;
+      if (outcome != Outcome::commit_lost) continue;
+      const CommitFate fate = commit_fate(pool_, env_, id);
+      env_.observer.count("store_commits_lost_total");
+      if (fate == CommitFate::unknown)
+        throw CommitUnknown("COMMIT_UNKNOWN", "the connection was lost during a commit and the server cannot be asked: find out before repeating it");
+      done = fate == CommitFate::committed;
+      if (!done && !chances.take(Failure::connection_lost))
+        throw Unavailable("CONNECTION_LOST", "the connection to the database was lost again and again, try again later");
+    }
+  }
+  if (CommitHook* hook = hook_; hook != nullptr && !events.empty()) hook->after_commit(events);
+}
+
+// Sets `events` when it is done or its commit is lost, and then `id` too. Throws
+// where another run cannot help.
+PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, const Body& body, Chances& chances,
+                                                      std::vector<Event>& events, std::string& id) {
+  const Pool::Lease lease = pool_.acquire();
+  PostgresTransaction tx(env_, *lease, PostgresTransaction::Mode::write);
+  try {
+    body(tx);
+    if (CommitHook* hook = hook_; hook != nullptr && !tx.emitted().empty()) hook->before_commit(tx, tx.emitted());
+    tx.commit();
+  } catch (...) {
+    tx.rollback();
+    // Whatever the body made of it: a transaction that the server has given up
+    // says nothing about the business.
+    if (tx.commit_lost()) {
+      events = tx.take_events();
+      id = tx.id();
+      return Outcome::commit_lost;
+    }
+    if (!tx.failure() || !is_retryable(tx.failure()->kind) || !chances.take(tx.failure()->kind)) throw;
+    note_retry(name, *tx.failure());
+    return Outcome::again;
+  }
+  events = tx.take_events();
+  return Outcome::done;
+}
+
+void PostgresDatabase::read(const Body& body) {
+  const Entered guard(this);
+  Chances chances;
+  while (!run_read(body, chances)) {}
+}
+
+bool PostgresDatabase::run_read(const Body& body, Chances& chances) {
+  const Pool::Lease lease = pool_.acquire();
+  PostgresTransaction tx(env_, *lease, PostgresTransaction::Mode::read);
+  try {
+    body(tx);
+    if (!tx.emitted().empty()) throw Error("WRITE_IN_READ", "a read cannot emit events: use Database::write");
+    tx.commit();
+  } catch (...) {
+    tx.rollback();
+    if (!tx.failure() || !is_retryable(tx.failure()->kind) || !chances.take(tx.failure()->kind)) throw;
+    note_retry("read", *tx.failure());
+    return false;
+  }
+  return true;
+}
+
+Rows PostgresDatabase::run_alone(std::string_view sql, std::span<const Param> params) {
+  std::lock_guard lock(alone_mutex_);
+  if (alone_ == nullptr || !alone_->usable()) alone_ = std::make_unique<Connection>(ConnectSettings(options_), options_.before_statement);
+  alone_->add(sql, params);
+  if (const auto failed = alone_->exchange()) raise(*failed);
+  return alone_->take_rows(0);
+}
+
+void PostgresDatabase::note_retry(std::string_view name, const Failed& failed) const {
+  env_.observer.count("store_retries_total");
+  env_.observer.log(Observer::Level::info, "a transaction is run again",
+                    "\"write\":" + to_json(name) + ",\"sqlstate\":" + to_json(std::string_view(failed.sqlstate)));
+}
+
+// Steps may build indexes over millions of rows: the limits are the store's own.
+void PostgresDatabase::migrate(std::string_view component, std::span<const Migration> steps) {
+  write("migrate", [&](Transaction& tx) {
+    tx.enqueue("SET LOCAL statement_timeout = 0");
+    tx.enqueue("SET LOCAL lock_timeout = '60s'");
+    tx.query("SELECT pg_advisory_xact_lock(hashtextextended('skald_schema', 0))");
+    apply_migrations(tx, component, steps);
+  });
+}
+
+std::unique_ptr<Listener> PostgresDatabase::listen() { return std::make_unique<PostgresListener>(env_, options_); }
+
+void PostgresDatabase::end_sessions(std::span<const Session> sessions) {
+  if (sessions.empty()) return;
+  std::vector<std::int64_t> pids;
+  std::vector<std::string> starts;
+  for (const Session& session : sessions) {
+    pids.push_back(session.pid);
+    starts.push_back(session.started);
+  }
+  const std::string those =
+      " FROM pg_stat_activity JOIN unnest($1::bigint[], $2::text[]) AS old (old_pid, started)"
+      " ON pid = old_pid AND (extract(epoch FROM backend_start) * 1000000)::bigint::text = started";
+  const Pool::Lease lease = pool_.acquire();
+  Connection& connection = *lease;
+  const Param params[] = {pids, starts};
+  // All are told first, then each is waited for, then looked for. Each in its own
+  // exchange: pg_stat_activity stands still inside of one.
+  for (const char* asked : {"SELECT pg_terminate_backend(pid)", "SELECT pg_terminate_backend(pid, 5000)", "SELECT count(*)"}) {
+    connection.add(asked + those, params);
+    if (const auto failed = connection.exchange()) raise(*failed);
+  }
+  if (connection.value(0, 0) != "0")
+    throw Unavailable("SESSIONS_REMAIN", "the server could not end the sessions of a stopped worker within 5 s: try again");
+}
+
+}  // namespace skald::postgres
+
+namespace skald {
+
+std::unique_ptr<Database> open_postgres(Env env, PostgresOptions options) {
+  return std::make_unique<postgres::PostgresDatabase>(env, std::move(options));
+}
+
+}  // namespace skald

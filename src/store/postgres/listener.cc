@@ -1,0 +1,108 @@
+#include "store/postgres/listener.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+namespace skald::postgres {
+namespace {
+
+constexpr Duration kConnectTimeout = 5s;
+
+}  // namespace
+
+PostgresListener::PostgresListener(Env env, const PostgresOptions& options)
+    : env_(env), settings_(options), watch_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (watch_ < 0) throw Unavailable("NO_DESCRIPTOR", "the process has no file descriptor left: raise its limit");
+  connect();
+}
+
+PostgresListener::~PostgresListener() {
+  disconnect();
+  close(watch_);
+}
+
+void PostgresListener::watch(std::uint32_t events) {
+  const int socket = PQsocket(connection_.get());
+  // A closed socket leaves the set by itself, and its number may come back: both
+  // calls may find the other state.
+  epoll_event event{};
+  event.events = events;
+  if (watched_ != socket && watched_ >= 0) epoll_ctl(watch_, EPOLL_CTL_DEL, watched_, nullptr);
+  if (epoll_ctl(watch_, EPOLL_CTL_MOD, socket, &event) != 0) epoll_ctl(watch_, EPOLL_CTL_ADD, socket, &event);
+  watched_ = socket;
+}
+
+void PostgresListener::disconnect() {
+  connection_.reset();
+  watched_ = -1;
+  stage_ = Stage::disconnected;
+}
+
+void PostgresListener::connect() {
+  connection_.reset(PQconnectStartParams(settings_.keywords().data(), settings_.values().data(), 0));
+  if (connection_ == nullptr || PQstatus(connection_.get()) == CONNECTION_BAD) return disconnect();
+  PQsetNoticeReceiver(connection_.get(), [](void*, const PGresult*) {}, nullptr);
+  stage_ = Stage::connecting;
+  connect_end_ = env_.clock.steady() + kConnectTimeout;
+  watch(EPOLLOUT);
+}
+
+void PostgresListener::go_on_connecting() {
+  switch (PQconnectPoll(connection_.get())) {
+    case PGRES_POLLING_READING: watch(EPOLLIN); break;
+    case PGRES_POLLING_WRITING: watch(EPOLLOUT); break;
+    case PGRES_POLLING_OK: {
+      const std::string listen = std::string("LISTEN ") + kChannel;
+      PQsetnonblocking(connection_.get(), 1);
+      if (PQsendQuery(connection_.get(), listen.c_str()) == 0) return disconnect();
+      PQflush(connection_.get());
+      stage_ = Stage::subscribing;
+      watch(EPOLLIN);
+      break;
+    }
+    default: return disconnect();
+  }
+  if (stage_ == Stage::connecting && env_.clock.steady() > connect_end_) disconnect();
+}
+
+// True once LISTEN has been answered.
+bool PostgresListener::subscribed() {
+  while (PQisBusy(connection_.get()) == 0) {
+    PGresult* result = PQgetResult(connection_.get());
+    if (result == nullptr) return true;
+    const bool failed = PQresultStatus(result) != PGRES_COMMAND_OK;
+    PQclear(result);
+    if (failed) {
+      disconnect();
+      return false;
+    }
+  }
+  return false;
+}
+
+std::vector<int> PostgresListener::drain() {
+  Partitions heard;
+  if (stage_ == Stage::disconnected) connect();
+  if (stage_ == Stage::connecting) go_on_connecting();
+  if (stage_ == Stage::subscribing || stage_ == Stage::listening) {
+    if (PQconsumeInput(connection_.get()) == 0) {
+      disconnect();
+      connect();
+    } else if (stage_ == Stage::subscribing && subscribed()) {
+      stage_ = Stage::listening;
+      heard.set();
+    }
+  }
+  if (stage_ == Stage::listening) {
+    while (PGnotify* notification = PQnotifies(connection_.get())) {
+      heard |= read_partitions(notification->extra);
+      PQfreemem(notification);
+    }
+  }
+  std::vector<int> out;
+  for (std::size_t i = 0; i < heard.size(); ++i)
+    if (heard[i]) out.push_back(static_cast<int>(i));
+  return out;
+}
+
+}  // namespace skald::postgres

@@ -1,0 +1,60 @@
+// A bounded set of connections, opened when first needed. Thread safe.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "store/postgres/connection.h"
+
+namespace skald::postgres {
+
+class Pool {
+ public:
+  // Opens one connection, so that a wrong address shows at once. Throws
+  // Unavailable (CONNECT_FAILED) or Invalid (BAD_DATABASE_URL).
+  explicit Pool(const PostgresOptions& options);
+
+  // A connection for one owner, given back at its end; a broken one is closed.
+  class Lease {
+   public:
+    Lease(Pool& pool, std::size_t slot) : pool_(&pool), slot_(slot) {}
+    Lease(Lease&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), slot_(other.slot_) {}
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() { if (pool_ != nullptr) pool_->release(slot_); }
+    Connection& operator*() const { return *pool_->slots_[slot_].connection; }
+
+   private:
+    Pool* pool_;
+    std::size_t slot_;
+  };
+
+  // Waits for a free connection, and opens it again where the server has gone.
+  // Throws Unavailable: POOL_EXHAUSTED after the acquire timeout, CONNECT_FAILED.
+  Lease acquire();
+
+  // Returns after `patience`, or earlier when a connection was given back. For
+  // those who wait for the server to come back.
+  void wait_for_change(Duration patience);
+
+  std::vector<Database::Session> sessions() const;
+
+ private:
+  struct Slot {
+    std::unique_ptr<Connection> connection;  // touched only by who holds the slot
+    std::optional<Database::Session> session;
+  };
+
+  void prepare(Slot& slot);
+  void release(std::size_t slot);
+
+  const PostgresOptions options_;
+  const ConnectSettings settings_;
+  mutable std::mutex mutex_;         // guards free_ and the sessions of slots_
+  std::condition_variable changed_;
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> free_;    // the last given back is used first
+};
+
+}  // namespace skald::postgres

@@ -1,0 +1,77 @@
+// The Transaction that a body sees on PostgreSQL: few round trips.
+//
+// BEGIN and a bookkeeping statement (transaction id, clock) wait for the first
+// statement and travel with it; enqueued statements wait for the next one; what
+// waits at the end travels with COMMIT. A transaction that sent nothing costs
+// nothing.
+//
+// A failure sticks: PostgreSQL refuses everything until the rollback, so every
+// later call throws the first failure again, and so does commit() where the body
+// has swallowed it. Rolling back to a savepoint lifts it, unless the whole
+// transaction is gone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skald/database.h"
+#include "store/postgres/connection.h"
+
+namespace skald::postgres {
+
+class PostgresTransaction final : public Transaction {
+ public:
+  enum class Mode { write, read };
+
+  // `connection` has an empty batch and is used by nobody else until the end.
+  PostgresTransaction(Env env, Connection& connection, Mode mode)
+      : Transaction(env), connection_(connection), mode_(mode) {}
+
+  void savepoint(const std::function<void()>& body) override;
+  Time now() override;
+  Dialect dialect() const override { return Dialect::postgres; }
+
+  // Ends it; throws what the last round trip met. Then rollback() must follow.
+  void commit();
+  // Undoes everything; what goes wrong in it ends the session, which undoes it too.
+  void rollback() noexcept;
+
+  // What made it fail, also where the body has swallowed it.
+  const std::optional<Failed>& failure() const { return failure_; }
+  // COMMIT was on its way when the connection was lost: nobody knows but the server.
+  bool commit_lost() const { return committing_ && failure_ && failure_->kind == Failure::connection_lost; }
+  const std::string& id() const { return id_; }
+  std::vector<Event> take_events() { return std::move(events_); }
+
+ protected:
+  Rows run(std::string_view sql, std::span<const Param> params) override;
+  void defer(std::string_view sql, std::span<const Param> params) override;
+
+ private:
+  enum class Stage { untouched, waiting, open };  // BEGIN: not needed yet, in the batch, sent
+  struct Savepoint {
+    std::size_t index;  // in the batch, while it waits there
+    bool sent;
+    bool reached;       // the server has it
+  };
+
+  void begin();
+  void exchange();
+  void note_begin();
+  void note_savepoints(std::size_t succeeded);
+  std::string savepoint_name() const;
+  void leave_savepoint();
+  void undo_savepoint();
+
+  Connection& connection_;
+  Mode mode_;
+  Stage stage_ = Stage::untouched;
+  bool committing_ = false;
+  std::optional<Failed> failure_;
+  std::string id_;
+  Time now_{};
+  std::vector<Savepoint> savepoints_;
+};
+
+}  // namespace skald::postgres

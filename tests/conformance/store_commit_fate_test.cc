@@ -1,0 +1,84 @@
+// What became of a COMMIT whose answer was lost, asked of a real server.
+#include "store/postgres/commit_fate.h"
+
+#include <atomic>
+
+#include "store_suite.h"
+
+namespace skald::postgres {
+namespace {
+
+class CommitFateTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_ = std::make_unique<test::ScratchPostgres>();
+    options_.url = server_->url();
+    options_.connections = 2;
+    options_.before_statement = [this](std::string_view sql) {
+      if (on_pause_ && sql.starts_with("SELECT pg_sleep")) std::exchange(on_pause_, nullptr)();
+    };
+    pool_ = std::make_unique<Pool>(options_);
+  }
+
+  // Sends each and tells what the last one returned.
+  static std::string run(Connection& connection, std::initializer_list<const char*> statements) {
+    for (const char* sql : statements) connection.add(sql);
+    if (const auto failed = connection.exchange()) raise(*failed);
+    return std::string(connection.value(statements.size() - 1, 0));
+  }
+  // An open transaction: its id.
+  static std::string open(Connection& connection) { return run(connection, {"BEGIN", "SELECT pg_current_xact_id()::text"}); }
+  CommitFate fate(const std::string& id) { return commit_fate(*pool_, {*clock_, *random_, silent_observer()}, id); }
+
+  std::unique_ptr<Clock> clock_ = system_clock();
+  std::unique_ptr<Random> random_ = system_random();
+  std::unique_ptr<test::ScratchPostgres> server_;
+  PostgresOptions options_;
+  std::function<void()> on_pause_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_F(CommitFateTest, IsWhatTheServerSays) {
+  const Pool::Lease lease = pool_->acquire();
+  const std::string committed = open(*lease);
+  run(*lease, {"COMMIT"});
+  const std::string aborted = open(*lease);
+  run(*lease, {"ROLLBACK"});
+  EXPECT_EQ(fate(committed), CommitFate::committed);
+  EXPECT_EQ(fate(aborted), CommitFate::aborted);
+}
+
+TEST_F(CommitFateTest, IsWaitedForWhileTheTransactionIsInProgress) {
+  const Pool::Lease lease = pool_->acquire();
+  const std::string id = open(*lease);
+  int pauses = 0;
+  on_pause_ = [&] {  // it was seen in progress, and now ends
+    ++pauses;
+    run(*lease, {"COMMIT"});
+  };
+  EXPECT_EQ(fate(id), CommitFate::committed);
+  EXPECT_EQ(pauses, 1);
+}
+
+// Runs a second with each reading, so that waiting ends after a few tries.
+struct HastyClock final : Clock {
+  Time now() const override { return {}; }
+  Instant steady() const override { return Instant(1s * ++readings); }
+  mutable std::atomic<int> readings = 0;
+};
+
+TEST_F(CommitFateTest, IsUnknownWhereTheServerCannotBeAsked) {
+  std::string id;
+  {
+    const Pool::Lease lease = pool_->acquire();
+    id = open(*lease);
+    run(*lease, {"COMMIT"});
+  }
+  server_.reset();
+  HastyClock hasty;
+  EXPECT_EQ(commit_fate(*pool_, {hasty, *random_, silent_observer()}, id), CommitFate::unknown);
+  EXPECT_GT(hasty.readings, 5) << "it was asked more than once";
+}
+
+}  // namespace
+}  // namespace skald::postgres
