@@ -152,6 +152,26 @@ std::string keys(std::span<const Event> events) {
   return out;
 }
 
+struct RecordingHook final : CommitHook {
+  void before_commit(Transaction& tx, std::span<const Event> events) override {
+    log += "before:" + keys(events) + " ";
+    for (const Event& each : events) {
+      ids.insert(each.id);
+      tx.enqueue("INSERT INTO item (id, amount) VALUES ($1, 7)", each.key);
+    }
+    if (fails) throw Refused("NO", "no");
+  }
+  void after_commit(std::span<const Event> events) noexcept override {
+    seen_after = db == nullptr ? -1 : db->read_result([](Transaction& tx) { return tx.query("SELECT count(*) FROM item").get<int>(0, 0); });
+    log += "after:" + keys(events) + " ";
+  }
+  Database* db = nullptr;
+  bool fails = false;
+  int seen_after = -1;
+  std::string log;
+  std::set<std::string> ids;
+};
+
 TEST_P(StoreSavepoint, KeepsWhatItsBodyWrote) {
   db().write("put", [&](Transaction& tx) {
     put(tx, "a", 1);
@@ -162,6 +182,8 @@ TEST_P(StoreSavepoint, KeepsWhatItsBodyWrote) {
 }
 
 TEST_P(StoreSavepoint, UndoesItsBodyAloneWithItsEventsWhenItThrows) {
+  RecordingHook hook;
+  db().set_commit_hook(&hook);
   db().write("put", [&](Transaction& tx) {
     put(tx, "a", 1);
     tx.emit(event("1"));
@@ -175,7 +197,8 @@ TEST_P(StoreSavepoint, UndoesItsBodyAloneWithItsEventsWhenItThrows) {
     EXPECT_EQ(keys(tx.emitted()), "13");
     put(tx, "d", 4);
   });
-  EXPECT_EQ(items(), "a=1 d=4");
+  EXPECT_EQ(items(), "1=7 3=7 a=1 d=4");
+  EXPECT_EQ(hook.log, "before:13 after:13 ");
 }
 
 TEST_P(StoreSavepoint, UndoesEnqueuedStatementsThatWereNeverSent) {
@@ -216,25 +239,10 @@ TEST_P(StoreSavepoint, NestsAndUndoesTheOuterWithTheInner) {
 class StoreHook : public StoreTest {};
 SKALD_ON_EVERY_STORE(StoreHook);
 
-struct RecordingHook final : CommitHook {
-  void before_commit(Transaction& tx, std::span<const Event> events) override {
-    log += "before:" + keys(events) + " ";
-    for (const Event& each : events) {
-      ids.insert(each.id);
-      tx.enqueue("INSERT INTO item (id, amount) VALUES ($1, 7)", each.key);
-    }
-    if (fails) throw Refused("NO", "no");
-  }
-  void after_commit(std::span<const Event> events) noexcept override {
-    seen_after = db == nullptr ? -1 : db->read_result([](Transaction& tx) { return tx.query("SELECT count(*) FROM item").get<int>(0, 0); });
-    log += "after:" + keys(events) + " ";
-  }
-  Database* db = nullptr;
-  bool fails = false;
-  int seen_after = -1;
-  std::string log;
-  std::set<std::string> ids;
-};
+TEST_P(StoreHook, IsRequiredWhereEventsAreEmitted) {
+  EXPECT_THROW(db().write("emit", [&](Transaction& tx) { put(tx, "a", 1); tx.emit(event("x")); }), Error);
+  EXPECT_EQ(items(), "");
+}
 
 TEST_P(StoreHook, WritesTheEventsInTheTransactionAndHearsOfItAfterTheCommit) {
   RecordingHook hook;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/commit_hook.h"
 #include "store/migrations.h"
 #include "store/postgres/commit_fate.h"
 #include "store/postgres/listener.h"
@@ -59,7 +60,7 @@ PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, con
   PostgresTransaction tx(env_, *lease, PostgresTransaction::Mode::write);
   try {
     body(tx);
-    if (CommitHook* hook = hook_; hook != nullptr && !tx.emitted().empty()) hook->before_commit(tx, tx.emitted());
+    if (!tx.emitted().empty()) required_hook(hook_).before_commit(tx, tx.emitted());
     tx.commit();
   } catch (...) {
     tx.rollback();
@@ -140,13 +141,21 @@ void PostgresDatabase::end_sessions(std::span<const Session> sessions) {
   const Pool::Lease lease = pool_.acquire();
   Connection& connection = *lease;
   const Param params[] = {pids, starts};
-  // All are told first, then each is waited for, then looked for. Each in its own
-  // exchange: pg_stat_activity stands still inside of one.
-  for (const char* asked : {"SELECT pg_terminate_backend(pid)", "SELECT pg_terminate_backend(pid, 5000)", "SELECT count(*)"}) {
-    connection.add(asked + those, params);
+  // Each in its own exchange: pg_stat_activity stands still inside of one.
+  const auto tell = [&](const std::string& what) {
+    connection.add(what + those, params);
     if (const auto failed = connection.exchange()) raise(*failed);
-  }
-  if (connection.value(0, 0) != "0")
+  };
+  const auto gone = [&] {
+    connection.add("SELECT pg_sleep(0.01)");
+    connection.add("SELECT count(*)" + those, params);
+    if (const auto failed = connection.exchange()) raise(*failed);
+    return connection.value(1, 0) == "0";
+  };
+  tell("SELECT pg_terminate_backend(pid)");
+  if (gone()) return;  // where it waits itself, the server looks only every tenth of a second
+  tell("SELECT pg_terminate_backend(pid, 5000)");
+  if (!gone())
     throw Unavailable("SESSIONS_REMAIN", "the server could not end the sessions of a stopped worker within 5 s: try again");
 }
 

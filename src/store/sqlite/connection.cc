@@ -26,11 +26,12 @@ void bind(sqlite3_stmt* statement, int index, const Param& param) {
 // Copies the rows out. Texts go into one arena; the cells point into it once it
 // has stopped growing.
 Rows collect(sqlite3_stmt* statement, int& code) {
-  const auto columns = static_cast<std::size_t>(sqlite3_column_count(statement));
+  std::size_t columns = 0;
   std::vector<Cell> cells;
   auto arena = std::make_shared<std::string>();
   std::vector<std::pair<std::size_t, std::size_t>> texts;  // cell, offset
   while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+    columns = static_cast<std::size_t>(sqlite3_column_count(statement));  // stepping may have prepared it anew
     for (std::size_t c = 0; c < columns; ++c) {
       const int column = static_cast<int>(c);
       Cell cell;
@@ -56,6 +57,7 @@ Rows collect(sqlite3_stmt* statement, int& code) {
       cells.push_back(cell);
     }
   }
+  if (columns == 0) columns = static_cast<std::size_t>(sqlite3_column_count(statement));
   for (const auto& [index, offset] : texts) cells[index].text = std::string_view(arena->data() + offset, cells[index].text.size());
   const std::size_t rows = columns == 0 ? 0 : cells.size() / columns;
   return Rows(std::move(cells), columns, static_cast<std::int64_t>(rows), std::move(arena));
@@ -97,7 +99,8 @@ int Connection::authorize(void* self, int action, const char*, const char*, cons
 }
 
 sqlite3_stmt* Connection::prepared(std::string_view sql) {
-  if (const auto found = statements_.find(sql); found != statements_.end()) return found->second.get();
+  Statements& known = own_ ? controls_ : statements_;
+  if (const auto found = known.find(sql); found != known.end()) return found->second.get();
   if (!own_) refuse_transaction_control(sql);
   sqlite3_stmt* raw = nullptr;
   const std::string text = number_parameters(sql);
@@ -105,12 +108,13 @@ sqlite3_stmt* Connection::prepared(std::string_view sql) {
   Statement statement(raw);
   if (code != SQLITE_OK) fail(code);
   if (raw == nullptr) throw Error("SQL_ERROR", "the statement is empty");
-  if (statements_.size() >= kStatementsMax) statements_.clear();  // dynamic SQL; the live set comes back at once
-  return statements_.emplace(std::string(sql), std::move(statement)).first->second.get();
+  if (known.size() >= kStatementsMax) known.clear();  // dynamic SQL; the live set comes back at once
+  return known.emplace(std::string(sql), std::move(statement)).first->second.get();
 }
 
-Rows Connection::run(std::string_view sql, std::span<const Param> params) {
-  sqlite3_stmt* statement = prepared(sql);
+Rows Connection::run(std::string_view sql, std::span<const Param> params) { return step(prepared(sql), params); }
+
+Rows Connection::step(sqlite3_stmt* statement, std::span<const Param> params) {
   struct Reset {
     sqlite3_stmt* statement;
     ~Reset() {
@@ -136,7 +140,7 @@ void Connection::control(const char* sql) {
     bool& own;
     ~Guard() { own = false; }
   } guard{own_};
-  run(sql, {});
+  step(prepared(sql), {});
 }
 
 bool Connection::has_deferred_violations() const {

@@ -40,12 +40,16 @@ class Connection {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
+  using Statements = std::unordered_map<std::string, Statement, TextHash, std::equal_to<>>;
+
   sqlite3_stmt* prepared(std::string_view sql);
+  Rows step(sqlite3_stmt* statement, std::span<const Param> params);
   static int authorize(void* self, int action, const char* a, const char* b, const char* c, const char* d);
   [[noreturn]] void fail(int code);
 
   std::unique_ptr<sqlite3, Close> db_;
-  std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
+  Statements statements_;   // user SQL
+  Statements controls_;     // the store's own: kept apart, or user SQL could find them
   bool own_ = false;  // the store itself speaks
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "env/seam.h"
+#include "store/commit_hook.h"
 #include "store/migrations.h"
 #include "store/sqlite/file_lock.h"
 #include "store/sqlite/open_transaction.h"
@@ -53,81 +54,86 @@ void SqliteDatabase::write(std::string_view name, const Body& body) {
   Caller caller;
   caller.name = name;
   caller.body = &body;
-  std::unique_lock lock(queue_mutex_);
-  queue_.push_back(&caller);
-  if (led_) {
+  {
+    std::unique_lock lock(queue_mutex_);
+    queue_.push_back(&caller);
+    caller.leads = !std::exchange(led_, true);
     caller.changed.wait(lock, [&] { return caller.done || caller.leads; });
-  } else {
-    led_ = true;
-    caller.leads = true;
   }
-  if (caller.leads) {
-    std::vector<Caller*> batch;
-    run_batch(batch, lock);
-    for (Caller* member : batch) {
-      member->done = true;
-      if (member != &caller) member->changed.notify_one();
-    }
-    led_ = !queue_.empty();
-    if (led_) {
-      queue_.front()->leads = true;
-      queue_.front()->changed.notify_one();
-    }
-  }
-  lock.unlock();
+  if (!caller.done) lead(caller);
   if (caller.failure) std::rethrow_exception(caller.failure);
-  if (hook_ != nullptr && !caller.events.empty()) hook_->after_commit(caller.events);
+  if (!caller.events.empty() && !seam::holds(seam::Rule::emit_in_transaction))
+    write("emit apart", [&](Transaction& tx) { hook_->before_commit(tx, caller.events); });
+  if (!caller.events.empty()) hook_->after_commit(caller.events);
+}
+
+// Runs one batch, in which the leader itself is the first, and hands leadership on.
+void SqliteDatabase::lead(Caller& leader) {
+  const std::vector<Caller*> batch = run_batch();
+  std::lock_guard lock(queue_mutex_);
+  for (Caller* member : batch) {
+    member->done = true;
+    if (member != &leader) member->changed.notify_one();
+  }
+  led_ = !queue_.empty();
+  if (!led_) return;
+  queue_.front()->leads = true;
+  queue_.front()->changed.notify_one();
 }
 
 std::vector<std::exception_ptr> SqliteDatabase::write_together(std::span<const Body> bodies) {
   refuse_nested();
   std::deque<Caller> callers(bodies.size());
-  std::vector<Caller*> batch;
-  std::unique_lock lock(queue_mutex_);
-  for (std::size_t i = 0; i < bodies.size(); ++i) {
-    callers[i].body = &bodies[i];
-    queue_.push_back(&callers[i]);
+  {
+    std::lock_guard lock(queue_mutex_);
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      callers[i].body = &bodies[i];
+      queue_.push_back(&callers[i]);
+    }
   }
-  run_batch(batch, lock);
-  lock.unlock();
+  run_batch();
   std::vector<std::exception_ptr> results;
   for (Caller& caller : callers) {
     results.push_back(caller.failure);
-    if (!caller.failure && hook_ != nullptr && !caller.events.empty()) hook_->after_commit(caller.events);
+    if (caller.failure || caller.events.empty()) continue;
+    if (!seam::holds(seam::Rule::emit_in_transaction)) write("emit apart", [&](Transaction& tx) { hook_->before_commit(tx, caller.events); });
+    hook_->after_commit(caller.events);
   }
   return results;
 }
 
-// Called with the queue locked; leaves it locked. Every caller in `batch` has its
-// result then.
-void SqliteDatabase::run_batch(std::vector<Caller*>& batch, std::unique_lock<std::mutex>& queue_lock) {
+// Every caller in the batch has its result afterwards.
+std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_batch() {
   std::lock_guard physical(physical_);
   Entered guard(this);
+  std::vector<Caller*> batch;
   std::deque<Caller*> again;  // lost their transaction through a neighbour's fault
   do {
-    const auto open = run_bodies(batch, again, queue_lock);
-    queue_lock.unlock();
+    const auto open = run_bodies(batch, again);
     const std::exception_ptr failure = open.empty() ? nullptr : commit();
     for (Caller* caller : open) {
       if (!caller->answered_early) caller->failure = failure ? failure : caller->refusal;
     }
-    queue_lock.lock();
   } while (!again.empty());
+  return batch;
 }
 
 // Opens a physical transaction and fills it: the callers that are in it.
-std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again,
-                                                                std::unique_lock<std::mutex>& queue_lock) {
+std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again) {
   const Instant begun = env_.clock.steady();
   std::vector<Caller*> open;
   for (bool first = true;; first = false) {
     const bool full = open.size() >= options_.batch_max || env_.clock.steady() - begun > options_.batch_time_max;
-    auto& from = again.empty() ? queue_ : again;
-    if (from.empty() || (full && !first)) return open;
-    Caller* caller = from.front();
-    from.pop_front();
-    if (&from == &queue_) batch.push_back(caller);
-    queue_lock.unlock();
+    if (full && !first) return open;
+    Caller* caller = nullptr;
+    if (!again.empty()) {
+      caller = again.front();
+      again.pop_front();
+    } else {
+      caller = next_in_queue();
+      if (caller == nullptr) return open;
+      batch.push_back(caller);
+    }
     try {
       if (stopped_) std::rethrow_exception(stopped_);
       if (open.empty()) writer_->control("BEGIN IMMEDIATE");
@@ -140,8 +146,15 @@ std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Call
     } catch (...) {
       caller->failure = std::current_exception();
     }
-    queue_lock.lock();
   }
+}
+
+SqliteDatabase::Caller* SqliteDatabase::next_in_queue() {
+  std::lock_guard lock(queue_mutex_);
+  if (queue_.empty()) return nullptr;
+  Caller* caller = queue_.front();
+  queue_.pop_front();
+  return caller;
 }
 
 bool SqliteDatabase::run_caller(Caller& caller) {
@@ -153,7 +166,7 @@ bool SqliteDatabase::run_caller(Caller& caller) {
   bool survives = true;
   try {
     (*caller.body)(tx);
-    if (hook_ != nullptr && !tx.emitted().empty()) hook_->before_commit(tx, tx.emitted());
+    if (!tx.emitted().empty() && seam::holds(seam::Rule::emit_in_transaction)) required_hook(hook_).before_commit(tx, tx.emitted());
     if (writer_->has_deferred_violations())
       throw Conflict("CONSTRAINT_VIOLATION", "a row refers to another that does not exist");
     caller.events.assign(tx.emitted().begin(), tx.emitted().end());

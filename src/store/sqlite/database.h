@@ -49,8 +49,10 @@ class SqliteDatabase final : public Database {
   class OpenTransaction;
   class FileLock;
 
-  void run_batch(std::vector<Caller*>& batch, std::unique_lock<std::mutex>& queue_lock);
-  std::vector<Caller*> run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again, std::unique_lock<std::mutex>& queue_lock);
+  void lead(Caller& leader);
+  std::vector<Caller*> run_batch();
+  std::vector<Caller*> run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again);
+  Caller* next_in_queue();
   bool run_caller(Caller& caller);                  // false: the transaction is gone
   std::exception_ptr commit();
   void refuse_nested() const;
@@ -66,7 +68,7 @@ class SqliteDatabase final : public Database {
   std::deque<Caller*> queue_;
   bool led_ = false;                                // somebody runs batches
 
-  std::mutex physical_;                             // guards the three below
+  std::mutex physical_;                             // taken before queue_mutex_; guards the three below
   std::unique_ptr<Connection> writer_;
   std::exception_ptr stopped_;                      // set by a failed sync
   Time last_time_{};
