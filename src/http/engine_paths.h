@@ -1,0 +1,50 @@
+// The engine's own paths, under /api, for operators and the console; and the open
+// ones for whoever watches over the process: /healthz /readyz /metrics.
+#pragma once
+
+#include <string>
+
+#include "http/router.h"
+#include "observe/metrics.h"
+#include "skald/engine.h"
+#include "skald/env.h"
+
+namespace skald::http {
+
+// Publish it to make /api/stream look again, at most once a second.
+inline constexpr std::string_view kOverviewTopic = "skald.overview";
+
+// All of it outlives the routes.
+struct Watched {
+  Env env;
+  Engine& engine;
+  Metrics& metrics;
+};
+
+void add_engine_paths(Routes& routes, const Watched& watched);
+
+// The parts of it, one file each.
+void add_outbox_paths(Routes& routes, Engine& engine);
+void add_dead_letter_paths(Routes& routes, Engine& engine);
+void add_overview_paths(Routes& routes, const Watched& watched);
+
+// An optional filter of a query, as one of the names of E; Invalid (BAD_FILTER).
+template <DescribedEnum E>
+std::optional<E> enum_filter(const Request& request, const std::string& name) {
+  const auto text = request.query_value(name);
+  if (!text) return std::nullopt;
+  E value{};
+  if (!boost::describe::enum_from_string(text->c_str(), value)) {
+    std::string names;
+    boost::mp11::mp_for_each<boost::describe::describe_enumerators<E>>(
+        [&](auto d) { names += (names.empty() ? "" : ", ") + std::string(d.name); });
+    throw Invalid("BAD_FILTER", name + " must be one of " + names);
+  }
+  return value;
+}
+
+// A stored payload as JSON again. What is none, because somebody has been at the
+// table, is shown as a string.
+RawJson shown_payload(const std::string& payload);
+
+}  // namespace skald::http

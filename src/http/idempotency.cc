@@ -1,0 +1,134 @@
+#include "http/idempotency.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "env/seam.h"
+
+namespace skald::http {
+namespace {
+
+constexpr std::size_t kKeyBytesMax = 255;
+constexpr int kPurgeBatch = 500;
+
+const Migration kMigrations[] = {{
+    .version = 1,
+    .name = "idempotency keys of the API",
+    .sql = R"sql(
+      CREATE TABLE skald_api_key (
+        scope TEXT NOT NULL,
+        key TEXT NOT NULL,
+        body_hash TEXT NOT NULL,
+        status INT NOT NULL,
+        content_type TEXT NOT NULL,
+        headers TEXT NOT NULL,
+        body TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        expires_at BIGINT NOT NULL,
+        PRIMARY KEY (scope, key)
+      );
+      CREATE INDEX skald_api_key_expires ON skald_api_key (expires_at))sql",
+    .postgres_sql = "",
+}};
+
+struct Key {
+  std::string scope, key, body_hash;
+  std::string whole() const { return unambiguous({"skald_api_key", scope, key}); }
+};
+
+Key key_of(const Request& request, std::string_view key) {
+  const bool visible = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
+  if (key.empty() || key.size() > kKeyBytesMax || !visible)
+    throw Invalid("BAD_IDEMPOTENCY_KEY", "Idempotency-Key must be 1 to 255 visible ASCII characters");
+  return {hex(sha256(unambiguous({request.caller.subject, request.method, request.path}))), std::string(key),
+          hex(sha256(request.body))};
+}
+
+[[noreturn]] void refuse_in_flight() {
+  throw Busy("KEY_IN_FLIGHT", "a request with this Idempotency-Key is still under way; send it again in a moment", 1s);
+}
+
+// Tried, never waited for: a waiter would hold a connection, and could deadlock.
+void lock(Transaction& tx, const Key& key) {
+  if (!tx.on(Dialect::postgres)) return;
+  const auto number = static_cast<std::int64_t>(hash64(key.whole()));
+  if (!tx.query("SELECT pg_try_advisory_xact_lock($1)", number).get<bool>(0, 0)) refuse_in_flight();
+}
+
+std::optional<Response> find(Transaction& tx, const Key& key) {
+  const Rows rows = tx.query(
+      "SELECT body_hash, status, content_type, headers, body, expires_at FROM skald_api_key WHERE scope = $1 AND key = $2",
+      key.scope, key.key);
+  if (rows.empty()) return std::nullopt;
+  if (rows.get<Time>(0, 5) <= tx.now()) {
+    tx.enqueue("DELETE FROM skald_api_key WHERE scope = $1 AND key = $2", key.scope, key.key);
+    return std::nullopt;
+  }
+  if (seam::holds(seam::Rule::api_key_body_compared) && rows.get<std::string_view>(0, 0) != key.body_hash)
+    throw Invalid("KEY_REUSED", "this Idempotency-Key was used with another body; take a new key for a new request");
+  Response response{rows.get<int>(0, 1), rows.get<std::string>(0, 4), rows.get<std::string>(0, 2),
+                    from_json<std::map<std::string, std::string>>(rows.get<std::string_view>(0, 3))};
+  response.headers["idempotency-replayed"] = "true";
+  return response;
+}
+
+void remember(Transaction& tx, const Key& key, const Response& response) {
+  tx.enqueue(
+      "INSERT INTO skald_api_key (scope, key, body_hash, status, content_type, headers, body, created_at, expires_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+      key.scope, key.key, key.body_hash, response.status, response.content_type, to_json(response.headers),
+      response.body, tx.now(), tx.now() + kApiKeyKept);
+}
+
+}  // namespace
+
+InFlight::Hold::~Hold() {
+  const std::lock_guard lock(keys_.mutex_);
+  keys_.keys_.erase(key_);
+}
+
+std::unique_ptr<InFlight::Hold> InFlight::enter(std::string key) {
+  const std::lock_guard lock(mutex_);
+  if (!keys_.insert(key).second) return nullptr;
+  return std::make_unique<Hold>(*this, std::move(key));
+}
+
+void migrate_api_keys(Database& db) { db.migrate("skald_http", kMigrations); }
+
+Response run_once_per_key(Database& db, InFlight& in_flight, const Request& request, const WriteHandler& handler) {
+  const std::string name = request.method + ' ' + request.path;
+  const auto header = request.headers.find("idempotency-key");
+  if (header == request.headers.end())
+    return db.write_result(name, [&](Transaction& tx) { return handler(request, tx); });
+
+  const Key key = key_of(request, header->second);
+  std::unique_ptr<InFlight::Hold> hold;
+  if (db.dialect() == Dialect::sqlite) {
+    hold = in_flight.enter(key.whole());
+    if (hold == nullptr) refuse_in_flight();
+  }
+
+  bool replayed = false;
+  const Response response = db.write_result(name, [&](Transaction& tx) {
+    lock(tx, key);
+    auto stored = find(tx, key);
+    replayed = stored.has_value();
+    if (replayed) return std::move(*stored);
+    Response fresh = handler(request, tx);
+    if (seam::holds(seam::Rule::api_key_in_transaction)) remember(tx, key, fresh);
+    return fresh;
+  });
+  if (!replayed && !seam::holds(seam::Rule::api_key_in_transaction))
+    db.write(name, [&](Transaction& tx) { remember(tx, key, response); });
+  return response;
+}
+
+bool purge_expired(Database& db) {
+  return db.write_result("purge API keys", [](Transaction& tx) {
+    return tx.execute("DELETE FROM skald_api_key WHERE (scope, key) IN (SELECT scope, key FROM skald_api_key "
+                      "WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)",
+                      tx.now(), kPurgeBatch) == kPurgeBatch;
+  });
+}
+
+}  // namespace skald::http

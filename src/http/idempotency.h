@@ -1,0 +1,57 @@
+// Idempotency keys of the API: one key, one effect, one answer, for 24 hours.
+//
+// The key is scoped by subject, method and path, and is stored by the very
+// transaction that has the effect: there is no instant at which one is there
+// without the other. Only what committed is remembered: a refusal that was thrown
+// has rolled back and had no effect, so the same key may be tried again.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "skald/database.h"
+#include "skald/http.h"
+
+namespace skald::http {
+
+inline constexpr Duration kApiKeyKept = std::chrono::hours(24);
+
+// The keys under way in this process, for SQLite, which has no other process.
+// One per Database. Thread safe.
+class InFlight {
+ public:
+  // Leaves when destroyed; null where the key is under way already.
+  class Hold {
+   public:
+    Hold(InFlight& keys, std::string key) : keys_(keys), key_(std::move(key)) {}
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold();
+
+   private:
+    InFlight& keys_;
+    std::string key_;
+  };
+  std::unique_ptr<Hold> enter(std::string key);
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> keys_;
+};
+
+// Brings the table of keys up to date; once per database before its first use.
+void migrate_api_keys(Database& db);
+
+// Runs the handler in one writing transaction and, with an Idempotency-Key
+// header, at most once per key: later calls get the first answer byte for byte,
+// marked `idempotency-replayed: true`. Returns after the commit. Beside what the
+// handler and the store throw: Invalid BAD_IDEMPOTENCY_KEY, Invalid KEY_REUSED
+// (another body), Busy KEY_IN_FLIGHT.
+Response run_once_per_key(Database& db, InFlight& in_flight, const Request& request, const WriteHandler& handler);
+
+// Deletes up to 500 expired keys; true where there may be more.
+bool purge_expired(Database& db);
+
+}  // namespace skald::http

@@ -1,0 +1,95 @@
+#include "http/openapi.h"
+
+#include <map>
+
+#include "http/router.h"
+
+namespace skald::http {
+namespace {
+
+constexpr std::string_view kComponents = R"json({
+"securitySchemes":{"bearer":{"type":"http","scheme":"bearer","bearerFormat":"JWT"}},
+"schemas":{"Problem":{"type":"object","properties":{"type":{"type":"string"},"title":{"type":"string"},
+"status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string","pattern":"^[A-Z][A-Z0-9_]*$"},
+"instance":{"type":"string"},"retryAfterSeconds":{"type":"integer"}},"required":["type","title","status","detail","code","instance"]}},
+"responses":{"Problem":{"description":"Refused or failed; `code` says why","headers":{"Retry-After":{"schema":{"type":"integer"}}},
+"content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}}},
+"parameters":{
+"IdempotencyKey":{"name":"Idempotency-Key","in":"header","required":false,
+"description":"One key, one effect, one answer, for 24 hours","schema":{"type":"string","minLength":1,"maxLength":255}},
+"Traceparent":{"name":"traceparent","in":"header","required":false,"schema":{"type":"string"}},
+"Limit":{"name":"limit","in":"query","required":false,"schema":{"type":"integer","minimum":1,"maximum":200,"default":50}},
+"Cursor":{"name":"cursor","in":"query","required":false,"description":"nextCursor of the page before","schema":{"type":"string"}}}})json";
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  json::write_string(out, text);
+  return out;
+}
+
+std::string named_parameter(std::string_view name, bool in_path) {
+  return R"({"name":)" + quoted(name) + (in_path ? R"(,"in":"path","required":true)" : R"(,"in":"query","required":false)") +
+         R"(,"schema":{"type":"string"}})";
+}
+
+std::string parameters(const Route& route) {
+  const auto shared = [](std::string_view name) { return R"({"$ref":"#/components/parameters/)" + std::string(name) + "\"}"; };
+  std::string out = shared("Traceparent");
+  for (const auto& name : route.param_names) out += ',' + named_parameter(name, true);
+  for (const auto& name : route.doc.query) out += ',' + named_parameter(name, false);
+  if (route.doc.paged) out += ',' + shared("Limit") + ',' + shared("Cursor");
+  if (std::holds_alternative<WriteRoute>(route.target)) out += ',' + shared("IdempotencyKey");
+  return out;
+}
+
+std::string method_name(const Route& route) {
+  std::string out = route.method;
+  for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::string operation_id(const Route& route) {
+  std::string out = method_name(route);
+  for (char c : route.path) {
+    if (c == '/') out += '_';
+    else if (c != '{' && c != '}') out += c;
+  }
+  return out;
+}
+
+std::string operation(const Route& route) {
+  const Doc& doc = route.doc;
+  std::string out = R"({"operationId":)" + quoted(operation_id(route)) + R"(,"summary":)" + quoted(doc.summary);
+  out += R"(,"parameters":[)" + parameters(route) + ']';
+  if (!doc.request_schema.empty())
+    out += R"(,"requestBody":{"required":true,"content":{"application/json":{"schema":)" + doc.request_schema + "}}}";
+  out += R"(,"responses":{")" + std::to_string(doc.success) + R"(":{"description":"As asked")";
+  const bool json_answer = doc.content_type == "application/json";
+  if (!json_answer || !doc.response_schema.empty())
+    out += R"(,"content":{)" + quoted(doc.content_type) + R"(:{"schema":)" +
+           (doc.response_schema.empty() ? R"({"type":"string"})" : doc.response_schema) + "}}";
+  out += R"(},"default":{"$ref":"#/components/responses/Problem"}})";
+  if (route.access == Access::open) out += R"(,"security":[])";
+  return out + '}';
+}
+
+}  // namespace
+
+std::string openapi_document(const std::deque<Route>& routes, std::string_view program_version) {
+  std::map<std::string, std::string> paths;
+  for (const auto& route : routes) {
+    std::string& operations = paths[route.path];
+    if (!operations.empty()) operations += ',';
+    operations += quoted(method_name(route)) + ':' + operation(route);
+  }
+  std::string out = R"({"openapi":"3.1.0","info":{"title":"Skald","version":)" + quoted(program_version) + R"(},"paths":{)";
+  bool first = true;
+  for (const auto& [path, operations] : paths) {
+    if (!first) out += ',';
+    first = false;
+    out += quoted(path) + ":{" + operations + '}';
+  }
+  return out + R"(},"security":[{"bearer":[]}],"components":)" + std::string(kComponents) + '}';
+}
+
+}  // namespace skald::http

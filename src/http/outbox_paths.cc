@@ -1,0 +1,129 @@
+// GET /api/outbox and /api/outbox/{id}.
+#include "http/engine_paths.h"
+#include "store/tables/attempt.h"
+#include "store/tables/outbox.h"
+
+namespace skald::http {
+namespace {
+
+struct EntryView {
+  std::string id, type, key;
+  EntryStatus status{};
+  int retry_count = 0;
+  std::optional<Time> next_retry_at;
+  std::optional<std::string> last_error;
+  std::string content_hash;
+  Time created_at{};
+};
+BOOST_DESCRIBE_STRUCT(EntryView, (),
+                      (id, type, key, status, retry_count, next_retry_at, last_error, content_hash, created_at))
+
+struct AttemptView {
+  int attempt = 0;
+  Time at{};
+  std::string worker, outcome;
+  double seconds = 0;
+  std::optional<std::string> error;
+};
+BOOST_DESCRIBE_STRUCT(AttemptView, (), (attempt, at, worker, outcome, seconds, error))
+
+struct EntryDetail {
+  std::string id, type, key, subject;
+  EntryStatus status{};
+  int retry_count = 0, max_retries = 0;
+  std::optional<Time> next_retry_at;
+  std::optional<std::string> last_error;
+  std::string content_hash;
+  RawJson payload;
+  std::optional<std::string> locked_by;
+  std::optional<Time> locked_at;
+  bool out_of_order = false;
+  std::int64_t version = 0;
+  Time created_at{}, updated_at{};
+  std::vector<AttemptView> attempts;
+};
+BOOST_DESCRIBE_STRUCT(EntryDetail, (),
+                      (id, type, key, subject, status, retry_count, max_retries, next_retry_at, last_error,
+                       content_hash, payload, locked_by, locked_at, out_of_order, version, created_at, updated_at,
+                       attempts))
+
+std::optional<std::string> unless_empty(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+std::optional<Time> unless_zero(Time time) { return time == Time{} ? std::nullopt : std::optional(time); }
+std::optional<Time> next_retry(const Entry& e) {
+  return e.status == EntryStatus::FAILED ? std::optional(e.next_retry_at) : std::nullopt;
+}
+double seconds(Duration took) { return std::chrono::duration<double>(took).count(); }
+
+EntryView view_of(const Entry& e) {
+  return {
+      e.id,           e.event.type, e.event.key, e.status, e.retry_count(), next_retry(e), unless_empty(e.last_error),
+      e.content_hash, e.created_at};
+}
+
+EntryDetail detail_of(Transaction& tx, const Entry& e) {
+  EntryDetail out{.id = e.id,
+                  .type = e.event.type,
+                  .key = e.event.key,
+                  .subject = e.event.subject,
+                  .status = e.status,
+                  .retry_count = e.retry_count(),
+                  .max_retries = e.retries_max,
+                  .next_retry_at = next_retry(e),
+                  .last_error = unless_empty(e.last_error),
+                  .content_hash = e.content_hash,
+                  .payload = shown_payload(e.event.payload),
+                  .locked_by = unless_empty(e.locked_by),
+                  .locked_at = unless_zero(e.locked_at),
+                  .out_of_order = e.out_of_order,
+                  .version = e.version,
+                  .created_at = e.created_at,
+                  .updated_at = e.updated_at,
+                  .attempts = {}};
+  for (const auto& a : tables::attempt::of(tx, e.id))
+    out.attempts.push_back({a.attempt, a.at, a.worker, a.outcome, seconds(a.took), unless_empty(a.error)});
+  // The attempt that succeeded is told by the entry itself.
+  if (e.status == EntryStatus::COMPLETED)
+    out.attempts.push_back({e.attempts, e.locked_at == Time{} ? e.updated_at : e.locked_at, e.locked_by, "DELIVERED",
+                            seconds(e.took), std::nullopt});
+  return out;
+}
+
+Response list(Engine& engine, const Request& request) {
+  const Page page = Page::of(request);
+  const tables::outbox::Filter filter{.status = enum_filter<EntryStatus>(request, "status"),
+                                      .type = request.query_value("type"),
+                                      .key = request.query_value("key"),
+                                      .after = unless_empty(page.after(1)[0]),
+                                      .limit = page.limit + 1};
+  auto rows = engine.database().read_result([&](Transaction& tx) {
+    std::vector<EntryView> out;
+    for (const Entry& entry : tables::outbox::list(tx, filter)) out.push_back(view_of(entry));
+    return out;
+  });
+  return Response::json(200, page.cut(std::move(rows), [](const EntryView& row) { return Page::cursor_at({row.id}); }));
+}
+
+Response show(Engine& engine, const Request& request) {
+  const std::string& id = request.param("id");
+  return engine.database().read_result([&](Transaction& tx) {
+    const auto entry = tables::outbox::find(tx, id);
+    if (!entry)
+      throw NotFound("NO_SUCH_ENTRY", "the outbox has no entry of this id; completed ones go after their retention");
+    return Response::json(200, detail_of(tx, *entry));
+  });
+}
+
+}  // namespace
+
+void add_outbox_paths(Routes& routes, Engine& engine) {
+  routes.get("/api/outbox", Access::admin,
+             describe<void, Listing<EntryView>>("Events and what became of them, newest first", 200,
+                                                {"status", "type", "key"}),
+             [&engine](const Request& request) { return list(engine, request); });
+  routes.get("/api/outbox/{id}", Access::admin, describe<void, EntryDetail>("One event with its attempts"),
+             [&engine](const Request& request) { return show(engine, request); });
+}
+
+}  // namespace skald::http

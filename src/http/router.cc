@@ -1,0 +1,219 @@
+#include "http/router.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "env/id.h"
+#include "http/host.h"
+#include "http/openapi.h"
+#include "http/target.h"
+#include "http/trace.h"
+
+namespace skald::http {
+
+struct Routes::Node {
+  std::map<std::string, std::unique_ptr<Node>, std::less<>> literal;
+  std::unique_ptr<Node> named;
+  std::map<std::string, const Route*, std::less<>> methods;
+};
+
+namespace {
+
+constexpr std::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+
+bool is_json(std::string_view content_type) {
+  const std::string type = lower_case(content_type.substr(0, content_type.find_first_of("; ")));
+  return type == "application/json" || (type.starts_with("application/") && type.ends_with("+json"));
+}
+
+// What is wrong with the body of a write before anybody looks inside, if anything.
+std::optional<Problem> body_problem(const Request& request) {
+  if (request.body.empty()) return std::nullopt;
+  const std::string_view type = request.header("content-type"), encoding = request.header("content-encoding");
+  if (!type.empty() && !is_json(type))
+    return Problem{415, "UNSUPPORTED_MEDIA_TYPE", "send JSON, as `Content-Type: application/json`", {}};
+  if (!encoding.empty() && lower_case(encoding) != "identity")
+    return Problem{415, "UNSUPPORTED_ENCODING", "send the body without Content-Encoding", {}};
+  if (!is_utf8(request.body)) return Problem{400, "MALFORMED_UTF8", "the body is not UTF-8", {}};
+  return std::nullopt;
+}
+
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
+}
+
+void add_field(std::string& fields, std::string_view name, std::string_view value) {
+  if (!fields.empty()) fields += ',';
+  json::write_string(fields, name);
+  fields += ':';
+  json::write_string(fields, value);
+}
+
+}  // namespace
+
+Routes::Routes(Env env, Authenticator authenticator, std::string program_version)
+    : env_(env), authenticator_(std::move(authenticator)), root_(std::make_unique<Node>()) {
+  get("/openapi.json", Access::open, describe<void, RawJson>("This description"),
+      [this, version = std::move(program_version)](const Request&) {
+        return Response{200, openapi_document(routes_, version), "application/json", {}};
+      });
+}
+
+Routes::~Routes() = default;
+
+void Routes::get(std::string path, Access access, Doc doc, Handler handler) {
+  add({"GET", std::move(path), access, std::move(doc), {}, std::move(handler)});
+}
+
+void Routes::write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) {
+  add({std::move(method), std::move(path), access, std::move(doc), {}, WriteRoute{&db, &in_flight_[&db], std::move(handler)}});
+}
+
+void Routes::stream(std::string path, Access access, Doc doc, StreamHandler handler) {
+  doc.content_type = "text/event-stream";
+  add({"GET", std::move(path), access, std::move(doc), {}, std::move(handler)});
+}
+
+void Routes::act(std::string path, Access access, Doc doc, Handler handler) {
+  add({"POST", std::move(path), access, std::move(doc), {}, std::move(handler)});
+}
+
+void Routes::add(Route route) {
+  const auto refuse = [&](const std::string& why) {
+    throw Invalid("BAD_ROUTE", "the route " + route.method + ' ' + route.path + ' ' + why);
+  };
+  if (route.path.empty() || route.path[0] != '/') refuse("must begin with '/'");
+  if (std::ranges::find(kMethods, route.method) == std::end(kMethods)) refuse("has a method that is not served");
+  Node* node = root_.get();
+  std::string_view rest = std::string_view(route.path).substr(1);
+  while (!rest.empty()) {
+    const std::string_view segment = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(rest.size(), segment.size() + 1));
+    if (segment.empty()) refuse("has an empty segment");
+    const bool named = segment.front() == '{';
+    if (named && (segment.back() != '}' || segment.size() < 3)) refuse("has a bad {name}");
+    if (named) route.param_names.emplace_back(segment.substr(1, segment.size() - 2));
+    auto& next = named ? node->named : node->literal[std::string(segment)];
+    if (!next) next = std::make_unique<Node>();
+    node = next.get();
+  }
+  if (node->methods.contains(route.method)) refuse("is registered twice");
+  routes_.push_back(std::move(route));
+  node->methods[routes_.back().method] = &routes_.back();
+}
+
+const Routes::Node* Routes::find(const Node& node, const std::vector<std::string>& segments, std::size_t depth,
+                                 std::vector<std::string>& values) const {
+  if (depth == segments.size()) return node.methods.empty() ? nullptr : &node;
+  const std::string& segment = segments[depth];
+  if (const auto literal = node.literal.find(segment); literal != node.literal.end())
+    if (const Node* found = find(*literal->second, segments, depth + 1, values)) return found;
+  if (!node.named || segment.empty()) return nullptr;
+  values.push_back(segment);
+  if (const Node* found = find(*node.named, segments, depth + 1, values)) return found;
+  values.pop_back();
+  return nullptr;
+}
+
+Reply Routes::answer(Request request) const {
+  const Instant began = env_.clock.steady();
+  introduce(request);
+  Reply reply;
+  std::string cause;
+  try {
+    reply = handle(request);
+    for (const auto& [name, value] : reply.response.headers)
+      if (has_control(value)) throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
+  } catch (const std::exception& error) {
+    reply = {problem_response(problem_of(error), request.request_id), std::nullopt};
+    cause = error.what();
+  } catch (...) {
+    const std::runtime_error foreign("a handler threw what is no std::exception");
+    reply = {problem_response(problem_of(foreign), request.request_id), std::nullopt};
+    cause = foreign.what();
+  }
+  finish(request, reply.response, began, cause);
+  return reply;
+}
+
+Response Routes::dispatch(Request request) const {
+  Reply reply = answer(std::move(request));
+  if (!reply.stream) return std::move(reply.response);
+  try {
+    reply.response.body = reply.stream->next().value_or("");
+    return std::move(reply.response);
+  } catch (const std::exception& error) {
+    return problem_response(problem_of(error), reply.response.headers["x-request-id"]);
+  }
+}
+
+Response Routes::refuse(Request request, const Problem& problem) const {
+  const Instant began = env_.clock.steady();
+  introduce(request);
+  Response response = problem_response(problem, request.request_id);
+  finish(request, response, began, problem.detail);
+  return response;
+}
+
+Reply Routes::handle(Request& request) const {
+  Target target = parse_target(request.path);
+  request.path = target.path;
+  request.query.merge(target.query);
+
+  std::vector<std::string> values;
+  const Node* node = find(*root_, target.segments, 0, values);
+  if (node == nullptr) throw NotFound("UNKNOWN_PATH", "there is nothing at this path; /openapi.json lists what there is");
+  const auto found = node->methods.find(request.method == "HEAD" ? "GET" : request.method);
+  if (found == node->methods.end()) {
+    std::string allow;
+    for (const auto& [method, route] : node->methods) allow += (allow.empty() ? "" : ", ") + method;
+    if (node->methods.contains("GET")) allow += ", HEAD";
+    Response response = problem_response({405, "METHOD_NOT_ALLOWED", "this path takes " + allow, {}}, request.request_id);
+    response.headers["allow"] = allow;
+    return {std::move(response), std::nullopt};
+  }
+
+  const Route& route = *found->second;
+  for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
+  request.caller = authenticator_.admit(request, route.access);
+  return run(route, request);
+}
+
+Reply Routes::run(const Route& route, const Request& request) const {
+  if (const auto* handler = std::get_if<StreamHandler>(&route.target))
+    return {{200, "", "text/event-stream", {}}, (*handler)(request)};
+  if (route.method != "GET")
+    if (const auto problem = body_problem(request)) return {problem_response(*problem, request.request_id), std::nullopt};
+  if (const auto* handler = std::get_if<Handler>(&route.target)) return {(*handler)(request), std::nullopt};
+  const auto& write = std::get<WriteRoute>(route.target);
+  return {run_once_per_key(*write.db, *write.in_flight, request, write.handler), std::nullopt};
+}
+
+void Routes::introduce(Request& request) const {
+  request.request_id = make_id(env_.clock.now(), env_.random);
+  request.traceparent = continue_trace(request.header("traceparent"), env_.random);
+}
+
+void Routes::finish(const Request& request, Response& response, Instant began, std::string_view cause) const {
+  response.headers["traceparent"] = request.traceparent;
+  response.headers["x-request-id"] = request.request_id;
+  response.headers.try_emplace("cache-control", "no-store");
+  response.headers.try_emplace("x-content-type-options", "nosniff");
+
+  const Duration took = env_.clock.steady() - began;
+  env_.observer.count("http_requests_total");
+  env_.observer.timing("http_request_seconds", took);
+  const bool failed = response.status >= 500;
+  if (failed) env_.observer.count("http_server_errors_total");
+
+  std::string fields;
+  add_field(fields, "requestId", request.request_id);
+  add_field(fields, "traceId", trace_id(request.traceparent));
+  add_field(fields, "method", cut_text(request.method, 16));
+  add_field(fields, "path", cut_text(request.path.substr(0, request.path.find('?')), 256));
+  fields += ",\"status\":" + std::to_string(response.status) + ",\"micros\":" + std::to_string(took.count());
+  if (failed) add_field(fields, "cause", cut_text(cause, 1000));
+  env_.observer.log(failed ? Observer::Level::warn : Observer::Level::debug, "http request", fields);
+}
+
+}  // namespace skald::http

@@ -1,0 +1,89 @@
+// The routes of a server, and the way of a request through them: authentication,
+// look-up, handler, problem+json, trace and request ids, metrics, log. Needs no
+// network: tests and the CLI call dispatch() in-process.
+//
+// Thread safety: routes are registered before the first request; from then on
+// answer(), dispatch() and refuse() may be called from any thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "http/auth.h"
+#include "http/idempotency.h"
+#include "http/problem.h"
+#include "skald/http.h"
+
+namespace skald::http {
+
+struct WriteRoute {
+  Database* db;
+  InFlight* in_flight;
+  WriteHandler handler;
+};
+
+struct Route {
+  std::string method;
+  std::string path;                      // "/donation/donations/{requestId}"
+  Access access;
+  Doc doc;
+  std::vector<std::string> param_names;  // in order
+  std::variant<Handler, WriteRoute, StreamHandler> target;
+};
+
+// A response, or the head of a stream that goes on.
+struct Reply {
+  Response response;
+  std::optional<Stream> stream;
+};
+
+class Routes final : public Router {
+ public:
+  // Registers GET /openapi.json by itself.
+  Routes(Env env, Authenticator authenticator, std::string program_version);
+  ~Routes() override;
+
+  void get(std::string path, Access access, Doc doc, Handler handler) override;
+  void write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) override;
+  void stream(std::string path, Access access, Doc doc, StreamHandler handler) override;
+  // A POST whose handler brings its own transactions, as an import of many does. It
+  // must be harmless to repeat: there is no Idempotency-Key for it.
+  void act(std::string path, Access access, Doc doc, Handler handler);
+
+  // Answers a request as it came: `path` may be a whole target with its query;
+  // params, caller, traceparent and request_id are filled in here. Every failure
+  // is an answer.
+  Reply answer(Request request) const;
+
+  // The same for callers that cannot stream: a stream is cut after its first part.
+  Response dispatch(Request request) const;
+
+  // The answer to what the server refuses before it is a request (too large, too
+  // slow, …), with the same headers, metrics and log as any other.
+  Response refuse(Request request, const Problem& problem) const;
+
+  const std::deque<Route>& all() const { return routes_; }
+
+ private:
+  struct Node;
+  void add(Route route);
+  const Node* find(const Node& node, const std::vector<std::string>& segments, std::size_t depth,
+                   std::vector<std::string>& values) const;
+  Reply handle(Request& request) const;
+  Reply run(const Route& route, const Request& request) const;
+  void introduce(Request& request) const;
+  void finish(const Request& request, Response& response, Instant began, std::string_view cause) const;
+
+  Env env_;
+  Authenticator authenticator_;
+  std::deque<Route> routes_;
+  std::map<Database*, InFlight> in_flight_;
+  std::unique_ptr<Node> root_;
+};
+
+}  // namespace skald::http

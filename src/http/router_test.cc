@@ -1,0 +1,159 @@
+#include "http/router.h"
+
+#include <gtest/gtest.h>
+
+#include "http/fake_env.h"
+#include "http/jwt.h"
+#include "http/trace.h"
+
+namespace skald::http {
+namespace {
+
+constexpr std::string_view kSecret = "a secret of the tests, long enough";
+
+Request request_for(std::string method, std::string target) {
+  Request request;
+  request.method = std::move(method);
+  request.path = std::move(target);
+  return request;
+}
+
+struct RouterTest : testing::Test {
+  FakeEnv fake;
+  Routes routes{fake.env, Authenticator(fake.env, std::nullopt), "1.2.3"};
+
+  Response get(std::string target) { return routes.dispatch(request_for("GET", std::move(target))); }
+  void serve(std::string path, std::string says) {
+    routes.get(std::move(path), Access::customer, describe<void, RawJson>("x"),
+               [says = std::move(says)](const Request&) { return Response::text(says); });
+  }
+  static bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+};
+
+TEST_F(RouterTest, NamedSegmentsBecomeParamsDecoded) {
+  routes.get("/things/{id}/parts/{n}", Access::customer, describe<void, RawJson>("x"), [](const Request& request) {
+    return Response::text(request.param("id") + "|" + request.param("n") + "|" + request.query_value("q").value_or("-"));
+  });
+  EXPECT_EQ(get("/things/a%2Fb/parts/%C3%A9?q=1+2").body, "a/b|\xc3\xa9|1 2");
+  EXPECT_EQ(get("/things/a/parts/7").body, "a|7|-");
+  EXPECT_EQ(get("/things//parts/7").status, 404);
+  EXPECT_EQ(get("/things/a/parts").status, 404);
+}
+
+TEST_F(RouterTest, ALiteralWinsOverANameAndTheNameIsTriedWhenTheLiteralLeadsNowhere) {
+  serve("/a/b/c", "literal");
+  serve("/a/{x}/d", "named");
+  EXPECT_EQ(get("/a/b/c").body, "literal");
+  EXPECT_EQ(get("/a/b/d").body, "named");
+  EXPECT_EQ(get("/a/z/c").status, 404);
+}
+
+TEST_F(RouterTest, AnUnknownPathIs404AndAKnownOneWithAnotherMethod405WithAllow) {
+  serve("/a", "x");
+  EXPECT_TRUE(has(get("/b").body, "UNKNOWN_PATH"));
+  const Response response = routes.dispatch(request_for("DELETE", "/a"));
+  EXPECT_EQ(response.status, 405);
+  EXPECT_EQ(response.headers.at("allow"), "GET, HEAD");
+  EXPECT_EQ(routes.dispatch(request_for("HEAD", "/a")).status, 200);
+}
+
+TEST_F(RouterTest, BadTargetsAre400) {
+  for (const char* bad : {"/%", "/a%00", "http://elsewhere/", "*", ""}) {
+    EXPECT_EQ(get(bad).status, 400) << bad;
+    EXPECT_EQ(get(bad).content_type, "application/problem+json");
+  }
+}
+
+TEST_F(RouterTest, ThrownErrorsBecomeProblemsAndTheCauseOfAFailureIsLoggedNotShown) {
+  routes.get("/busy", Access::customer, {}, [](const Request&) -> Response { throw Busy("HELD", "held by somebody", 2s); });
+  routes.get("/broken", Access::customer, {}, [](const Request&) -> Response { throw std::runtime_error("the inside"); });
+  routes.get("/foreign", Access::customer, {}, [](const Request&) -> Response { throw 7; });
+  const Response busy = get("/busy");
+  EXPECT_EQ(busy.status, 409);
+  EXPECT_EQ(busy.headers.at("retry-after"), "2");
+  const Response broken = get("/broken");
+  EXPECT_EQ(broken.status, 500);
+  EXPECT_FALSE(has(broken.body, "the inside"));
+  EXPECT_TRUE(has(broken.body, broken.headers.at("x-request-id")));
+  ASSERT_EQ(fake.observer.lines.back().first, Observer::Level::warn);
+  EXPECT_TRUE(has(fake.observer.lines.back().second, "the inside"));
+  EXPECT_TRUE(has(fake.observer.lines.back().second, broken.headers.at("x-request-id")));
+  EXPECT_EQ(get("/foreign").status, 500);
+}
+
+TEST_F(RouterTest, EveryAnswerIsStampedAndCounted) {
+  Request request = request_for("GET", "/nowhere?secret=1");
+  request.headers["traceparent"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const Response response = routes.dispatch(request);
+  EXPECT_EQ(trace_id(response.headers.at("traceparent")), "0af7651916cd43dd8448eb211c80319c");
+  EXPECT_EQ(response.headers.at("x-request-id").size(), 26u);
+  EXPECT_TRUE(is_traceparent(get("/").headers.at("traceparent")));
+  EXPECT_EQ(fake.observer.counts["http_requests_total"], 2);
+  EXPECT_FALSE(has(fake.observer.lines.front().second, "secret"));
+}
+
+TEST_F(RouterTest, AHeaderThatWouldSplitTheAnswerIsAFailure) {
+  routes.get("/split", Access::customer, {}, [](const Request&) {
+    Response response;
+    response.headers["location"] = "/x\r\nset-cookie: a=b";
+    return response;
+  });
+  const Response response = get("/split");
+  EXPECT_EQ(response.status, 500);
+  EXPECT_FALSE(response.headers.contains("location"));
+}
+
+TEST_F(RouterTest, RoutesThatMakeNoSenseAreRefusedAtStart) {
+  serve("/a/{x}", "x");
+  EXPECT_THROW(serve("/a/{y}", "twice"), Invalid);
+  for (const char* bad : {"", "a", "/a//b", "/{}", "/{x"}) EXPECT_THROW(serve(bad, "x"), Invalid) << bad;
+}
+
+TEST_F(RouterTest, AccessIsCheckedBeforeTheHandler) {
+  Routes guarded(fake.env, Authenticator(fake.env, std::string(kSecret)), "1");
+  guarded.get("/mine", Access::customer, {}, [](const Request& request) { return Response::text(request.caller.subject); });
+  guarded.get("/all", Access::admin, {}, [](const Request&) { return Response::text("all"); });
+  Request request = request_for("GET", "/mine");
+  const Response missing = guarded.dispatch(request);
+  EXPECT_EQ(missing.status, 401);
+  EXPECT_EQ(missing.headers.at("www-authenticate"), "Bearer");
+  const Time now = fake.clock.now();
+  request.headers["authorization"] = "Bearer " + sign_token(kSecret, {"kim", Role::customer, now, now + 1h});
+  EXPECT_EQ(guarded.dispatch(request).body, "kim");
+  request.path = "/all";
+  EXPECT_EQ(guarded.dispatch(request).status, 403);
+  EXPECT_EQ(guarded.dispatch(request_for("GET", "/openapi.json")).status, 200);
+}
+
+TEST_F(RouterTest, AStreamGivesItsFirstPartInProcess) {
+  routes.stream("/events", Access::customer, {}, [](const Request&) {
+    return Stream{"topic", [] { return std::optional<std::string>("data: 1\n\n"); }};
+  });
+  const Response response = get("/events");
+  EXPECT_EQ(response.content_type, "text/event-stream");
+  EXPECT_EQ(response.body, "data: 1\n\n");
+}
+
+TEST_F(RouterTest, OpenApiIsJsonAndTellsEveryRoute) {
+  routes.get("/parts/{id}", Access::open, describe<void, std::vector<std::string>>("A \"part\""),
+             [](const Request&) { return Response(); });
+  routes.get("/parts", Access::customer, describe<void, Listing<std::string>>("Parts", 200, {"colour"}),
+             [](const Request&) { return Response(); });
+  const auto document = json::parse(get("/openapi.json").body);
+  const auto& paths = document.at("paths");
+  EXPECT_EQ(document.at("info").at("version").as_string(), "1.2.3");
+  const auto& part = paths.at("/parts/{id}").at("get");
+  EXPECT_EQ(part.at("parameters").at(1).at("name").as_string(), "id");
+  EXPECT_EQ(part.at("parameters").at(1).at("in").as_string(), "path");
+  EXPECT_TRUE(part.at("security").as_array().empty());
+  EXPECT_EQ(part.at("responses").at("default").at("$ref").as_string(), "#/components/responses/Problem");
+  const auto& parts = paths.at("/parts").at("get");
+  EXPECT_EQ(parts.at("operationId").as_string(), "get_parts");
+  EXPECT_EQ(parts.at("parameters").at(1).at("name").as_string(), "colour");
+  EXPECT_EQ(parts.at("parameters").as_array().size(), 4u);
+  EXPECT_FALSE(parts.as_object().contains("security"));
+  EXPECT_TRUE(paths.as_object().contains("/openapi.json"));
+}
+
+}  // namespace
+}  // namespace skald::http

@@ -1,0 +1,420 @@
+#include "http/server.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <future>
+#include <thread>
+
+#include "http/fake_env.h"
+#include "http/raw_client.h"
+
+namespace skald::http {
+namespace {
+
+class ServerTest : public testing::Test {
+ protected:
+  ServerOptions options{.port = 0};
+
+  void SetUp() override {
+    db_ = open_sqlite(fake_.env, {.path = ":memory:"});
+    migrate_api_keys(*db_);
+    routes_.get("/hello/{name}", Access::customer, {}, [](const Request& r) { return Response::text("hello " + r.param("name")); });
+    routes_.get("/slow", Access::customer, {}, [this](const Request&) {
+      entered_.set_value();
+      released_.get_future().wait();
+      return Response::text("slow done");
+    });
+    routes_.post(*db_, "/echo", Access::customer, {}, [](const Request& r, Transaction&) {
+      return Response{201, r.body, "application/json", {}};
+    });
+    routes_.stream("/events", Access::customer, {}, [this](const Request&) {
+      return Stream{"news", [this, told = 0]() mutable -> std::optional<std::string> {
+        std::string out;
+        for (const int last = told_.load(); told < last;) out += "data: " + std::to_string(++told) + "\n\n";
+        if (ended_) return std::nullopt;
+        return out;
+      }};
+    });
+  }
+  void TearDown() override {
+    if (server_) server_->stop(5s);
+    if (thread_.joinable()) thread_.join();
+    pool_.join();
+  }
+
+  void start() {
+    server_ = std::make_unique<Server>(fake_.env, options, routes_, publisher_,
+                                       [this](std::function<void()> job) { boost::asio::post(pool_, std::move(job)); });
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  RawClient connect() { return RawClient(server_->port()); }
+  static std::string get(std::string_view path, std::string_view more = "") {
+    return "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(more) + "\r\n";
+  }
+  static std::string post(std::string_view body, std::string_view more = "") {
+    return "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
+           std::string(more) + "\r\n" + std::string(body);
+  }
+  static int status(const std::string& response) { return response.size() < 12 ? 0 : std::stoi(response.substr(9, 3)); }
+  static bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+  std::string ask(const std::string& request) {
+    RawClient client = connect();
+    client.send(request);
+    return client.read_response();
+  }
+  int first_status(const std::string& request) {
+    RawClient client = connect();
+    client.send(request);
+    return status(client.read_until("\r\n\r\n"));
+  }
+  void expect_alive() { EXPECT_TRUE(has(ask(get("/hello/you")), "hello you")); }
+
+  FakeEnv fake_;
+  std::unique_ptr<Database> db_;
+  Routes routes_{fake_.env, Authenticator(fake_.env, std::nullopt), "1"};
+  Publisher publisher_;
+  boost::asio::thread_pool pool_{4};
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+  std::promise<void> entered_, released_;
+  std::atomic<int> told_ = 0;
+  std::atomic<bool> ended_ = false;
+};
+
+TEST_F(ServerTest, RequestsAreAnsweredOneAfterTheOtherOnOneConnection) {
+  start();
+  RawClient client = connect();
+  for (const char* name : {"a", "b", "c"}) {
+    client.send(get("/hello/" + std::string(name)));
+    EXPECT_TRUE(has(client.read_response(), "hello " + std::string(name)));
+  }
+}
+
+TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrder) {
+  start();
+  RawClient client = connect();
+  client.send(get("/hello/1") + post("{\"n\":2}") + get("/hello/3"));
+  EXPECT_TRUE(client.read_response().ends_with("hello 1"));
+  EXPECT_TRUE(client.read_response().ends_with("{\"n\":2}"));
+  EXPECT_TRUE(client.read_response().ends_with("hello 3"));
+}
+
+TEST_F(ServerTest, AnswersCarryTypeTraceAndRequestId) {
+  start();
+  const std::string response = ask(get("/hello/x"));
+  EXPECT_EQ(status(response), 200);
+  EXPECT_TRUE(has(response, "Content-Type: text/plain; charset=utf-8\r\n"));
+  EXPECT_TRUE(has(response, "traceparent: 00-"));
+  EXPECT_TRUE(has(response, "x-request-id: "));
+  EXPECT_TRUE(has(response, "x-content-type-options: nosniff\r\n"));
+}
+
+TEST_F(ServerTest, HeadIsGetWithoutTheBody) {
+  start();
+  RawClient client = connect();
+  client.send("HEAD /hello/you HTTP/1.1\r\nHost: localhost\r\n\r\n" + get("/hello/2"));
+  EXPECT_TRUE(has(client.read_response(false), "Content-Length: 9\r\n"));
+  EXPECT_TRUE(client.read_response().ends_with("hello 2"));
+}
+
+TEST_F(ServerTest, TheServerClosesWhenAskedAndForHttp10) {
+  start();
+  RawClient client = connect();
+  client.send(get("/hello/x", "Connection: close\r\n"));
+  EXPECT_TRUE(client.read_to_end().ends_with("hello x"));
+  RawClient old = connect();
+  old.send("GET /hello/old HTTP/1.0\r\nHost: localhost\r\n\r\n");
+  EXPECT_TRUE(old.read_to_end().ends_with("hello old"));
+}
+
+TEST_F(ServerTest, WhatIsNotHttpIs400) {
+  start();
+  for (const char* bad : {"nonsense\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n",
+                          "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+                          "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+                          "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                          "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                          "\x16\x03\x01\x02\r\n\r\n", "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                          "GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"}) {
+    const std::string response = ask(bad);
+    EXPECT_EQ(status(response), 400) << bad << response;
+    EXPECT_TRUE(has(response, "application/problem+json")) << bad;
+    EXPECT_TRUE(has(response, "x-request-id: ")) << bad;
+  }
+  expect_alive();
+}
+
+TEST_F(ServerTest, ATruncatedRequestHasNoEffectAndTheServerGoesOn) {
+  start();
+  for (const std::string& whole : {get("/hello/x"), post("{\"a\":1}")})
+    for (std::size_t cut = 0; cut < whole.size(); cut += 7) {
+      RawClient client = connect();
+      client.send(std::string_view(whole).substr(0, cut));
+      client.end_sending();
+      const std::string response = client.read_to_end();
+      EXPECT_TRUE(response.empty() || status(response) == 400) << response;
+    }
+  expect_alive();
+}
+
+TEST_F(ServerTest, HugeHeadersAre431) {
+  start();
+  EXPECT_EQ(status(ask(get("/hello/x", "X: " + std::string(100'000, 'a') + "\r\n"))), 431);
+  std::string many;
+  for (int i = 0; i < 5'000; ++i) many += "X-" + std::to_string(i) + ": y\r\n";
+  EXPECT_EQ(status(ask(get("/hello/x", many))), 431);
+  EXPECT_EQ(status(ask("GET /" + std::string(100'000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n")), 431);
+  EXPECT_EQ(status(ask(get("/" + std::string(9'000, 'a')))), 400);
+  expect_alive();
+}
+
+TEST_F(ServerTest, ABodyIsRefusedByItsLengthBeforeAnythingIsRead) {
+  start();
+  for (const char* length : {"1073741824", "1048577", "18446744073709551615"}) {
+    RawClient client = connect();
+    client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::string(length) + "\r\n\r\n");
+    EXPECT_EQ(status(client.read_response()), 413) << length;
+  }
+  RawClient polite = connect();
+  polite.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 1073741824\r\n\r\n");
+  EXPECT_EQ(status(polite.read_response()), 413);
+}
+
+TEST_F(ServerTest, AnEndlessChunkedBodyIsCutAtTheLimit) {
+  start();
+  RawClient client = connect();
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const std::string chunk = "10000\r\n" + std::string(65'536, ' ') + "\r\n";
+  // The server reads on for a while after its refusal, far less than this.
+  for (int i = 0; i < 16 * 1024 && client.send(chunk); ++i) {}
+  RawClient other = connect();
+  other.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 17; ++i) other.send(chunk);
+  EXPECT_EQ(status(other.read_response()), 413);
+  expect_alive();
+}
+
+TEST_F(ServerTest, ChunkedBodiesWithinTheLimitAreTakenAndTrailersDoNotCount) {
+  start();
+  const std::string response = ask(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\nContent-Type: text/plain\r\n\r\n");
+  EXPECT_EQ(status(response), 201) << response;
+  EXPECT_TRUE(response.ends_with("{\"a\":1}"));
+}
+
+TEST_F(ServerTest, AnEndlessChunkExtensionIsRefused) {
+  start();
+  RawClient client = connect();
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;x=" + std::string(100'000, 'a'));
+  EXPECT_GE(status(client.read_response()), 400);
+  expect_alive();
+}
+
+TEST_F(ServerTest, AClientThatExpectsContinueIsToldSo) {
+  start();
+  RawClient client = connect();
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  EXPECT_EQ(client.read_response(), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.send("{}");
+  EXPECT_EQ(status(client.read_response()), 201);
+}
+
+TEST_F(ServerTest, BodiesThatTogetherAreTooLargeWait) {
+  options.bodies_bytes_max = 1'000;
+  start();
+  RawClient first = connect();
+  first.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\nExpect: 100-continue\r\n\r\n");
+  first.read_response();
+  const std::string refused = ask(post(std::string(200, ' ')));
+  EXPECT_EQ(status(refused), 503);
+  EXPECT_TRUE(has(refused, "retry-after: 1\r\n"));
+  first.send(std::string(898, ' ') + "{}");
+  EXPECT_EQ(status(first.read_response()), 201);
+  EXPECT_EQ(status(ask(post(std::string(200, ' ')))), 201);
+}
+
+TEST_F(ServerTest, BadUtf8AndOtherTypesAreRefused) {
+  start();
+  const std::string malformed = ask(post("{\"a\":\"\xff\"}"));
+  EXPECT_EQ(status(malformed), 400);
+  EXPECT_TRUE(has(malformed, "MALFORMED_UTF8"));
+  EXPECT_EQ(status(ask(post("a=b", "Content-Type: application/x-www-form-urlencoded\r\n"))), 415);
+  EXPECT_EQ(status(ask(post("{}", "Content-Type: application/json\r\nContent-Encoding: gzip\r\n"))), 415);
+}
+
+TEST_F(ServerTest, AWrongHostOrOriginIsRefused) {
+  start();
+  EXPECT_EQ(status(ask("GET /hello/x HTTP/1.1\r\nHost: evil.example\r\n\r\n")), 421);
+  EXPECT_EQ(status(ask("GET /hello/x HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n")), 400);
+  EXPECT_EQ(status(ask(post("{}", "Origin: http://evil.example\r\n"))), 403);
+  const std::string port = std::to_string(server_->port());
+  EXPECT_EQ(status(ask("GET /hello/x HTTP/1.1\r\nHost: 127.0.0.1:" + port + "\r\nOrigin: http://127.0.0.1:" + port + "\r\n\r\n")), 200);
+}
+
+TEST_F(ServerTest, ASlowHeaderIsTimedOut) {
+  options.header_timeout = 50ms;
+  start();
+  RawClient client = connect();
+  client.send("GET /hello/x HTTP/1.1\r\nHost: loc");
+  EXPECT_EQ(status(client.read_to_end()), 408);
+  RawClient silent = connect();
+  EXPECT_EQ(silent.read_to_end(), "");
+}
+
+TEST_F(ServerTest, ASlowBodyIsTimedOut) {
+  options.body_timeout = 50ms;
+  start();
+  RawClient client = connect();
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
+  EXPECT_EQ(status(client.read_to_end()), 408);
+}
+
+TEST_F(ServerTest, AnIdleConnectionIsClosed) {
+  options.idle_timeout = 50ms;
+  start();
+  RawClient client = connect();
+  client.send(get("/hello/x"));
+  client.read_response();
+  EXPECT_EQ(client.read_to_end(), "");
+}
+
+TEST_F(ServerTest, AClientThatDoesNotTakeItsAnswerIsCut) {
+  options.body_timeout = 50ms;
+  routes_.get("/large", Access::customer, {}, [](const Request&) { return Response::text(std::string(64 << 20, 'a')); });
+  start();
+  RawClient client = connect();
+  client.send(get("/large"));
+  expect_alive();
+  server_->stop(10s);  // returns only once the connection is gone
+  EXPECT_LT(client.read_to_end().size(), std::size_t{64 << 20});
+}
+
+TEST_F(ServerTest, WhenTooManyRequestsWaitFurtherOnesAreSentAway) {
+  options.waiting_max = 0;
+  start();
+  RawClient client = connect();
+  client.send(get("/hello/x") + get("/hello/y"));
+  const std::string response = client.read_response();
+  EXPECT_EQ(status(response), 503);
+  EXPECT_TRUE(has(response, "retry-after: 1\r\n"));
+  EXPECT_EQ(status(client.read_response()), 503);  // the connection is still good
+}
+
+TEST_F(ServerTest, ConnectionsBeyondTheLimitAreSentAwayAndPlacesComeBack) {
+  options.connections_max = 1;
+  start();
+  {
+    RawClient first = connect();
+    first.send(get("/hello/x"));
+    first.read_response();
+    EXPECT_EQ(status(connect().read_to_end()), 503);
+    first.send(get("/hello/x", "Connection: close\r\n"));
+    first.read_to_end();
+  }
+  // The place is free once the server has seen the first one go.
+  int tries = 0;
+  while (status(ask(get("/hello/x"))) != 200 && ++tries < 10'000) {}
+  EXPECT_LT(tries, 10'000);
+}
+
+TEST_F(ServerTest, ManyConnectionsAtOnceAreAllServed) {
+  start();
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 300; ++i) clients.push_back(std::make_unique<RawClient>(server_->port()));
+  for (std::size_t i = 0; i < clients.size(); ++i) clients[i]->send(get("/hello/" + std::to_string(i)));
+  for (std::size_t i = 0; i < clients.size(); ++i)
+    EXPECT_TRUE(clients[i]->read_response().ends_with("hello " + std::to_string(i)));
+}
+
+TEST_F(ServerTest, AStreamTellsWhatIsThereAndThenWhatIsPublished) {
+  told_ = 1;
+  start();
+  RawClient client = connect();
+  client.send(get("/events"));
+  const std::string head = client.read_until("data: 1\n\n");
+  EXPECT_TRUE(has(head, "content-type: text/event-stream\r\n"));
+  EXPECT_TRUE(has(head, "retry: "));
+  for (int i = 2; i < 50; ++i) {
+    told_ = i;
+    publisher_.publish("news");
+    EXPECT_TRUE(has(client.read_until("data: " + std::to_string(i) + "\n\n"), "data: "));
+  }
+  told_ = 50;
+  publisher_.publish("other news");
+  publisher_.publish("news");
+  client.read_until("data: 50\n\n");
+  ended_ = true;
+  publisher_.publish("news");
+  EXPECT_TRUE(client.read_to_end().ends_with("0\r\n\r\n"));
+}
+
+TEST_F(ServerTest, AnIdleStreamBeatsAndEndsCleanlyOnStop) {
+  options.heartbeat = 20ms;
+  start();
+  RawClient client = connect();
+  client.send(get("/events"));
+  EXPECT_TRUE(has(client.read_until("3\r\n:\n\n\r\n"), "200 OK"));
+  client.read_until("3\r\n:\n\n\r\n");
+  server_->stop(10s);
+  EXPECT_TRUE(client.read_to_end().ends_with("0\r\n\r\n"));
+}
+
+TEST_F(ServerTest, StreamsAreBoundedAndAClientThatLeftFreesItsPlace) {
+  options.streams_max = 1;
+  start();
+  {
+    RawClient first = connect();
+    first.send(get("/events"));
+    first.read_until("retry: ");
+    EXPECT_EQ(status(ask(get("/events"))), 503);
+  }
+  int tries = 0;
+  while (first_status(get("/events")) != 200 && ++tries < 10'000) {}
+  EXPECT_LT(tries, 10'000);
+}
+
+TEST_F(ServerTest, StopLetsTheRequestUnderWayFinishAndClosesIdleConnections) {
+  start();
+  RawClient idle = connect();
+  idle.send(get("/hello/x"));
+  idle.read_response();
+  RawClient busy = connect();
+  busy.send(get("/slow"));
+  entered_.get_future().wait();
+  auto stopping = std::async(std::launch::async, [this] { server_->stop(20s); });
+  EXPECT_EQ(idle.read_to_end(), "");  // so the stop has begun
+  released_.set_value();
+  EXPECT_TRUE(has(busy.read_to_end(), "slow done"));
+  stopping.get();
+  EXPECT_THROW(connect(), std::runtime_error);
+}
+
+TEST_F(ServerTest, StopCutsWhatIsNotDoneWithinTheGrace) {
+  start();
+  RawClient busy = connect();
+  busy.send(get("/slow"));
+  entered_.get_future().wait();
+  server_->stop(20ms);
+  EXPECT_EQ(busy.read_to_end(), "");
+  thread_.join();
+  server_.reset();  // the handler ends after its server
+  released_.set_value();
+}
+
+TEST_F(ServerTest, AServerThatIsStoppedBeforeItRunsDoesNotRun) {
+  server_ = std::make_unique<Server>(fake_.env, options, routes_, publisher_, [](std::function<void()>) {});
+  server_->stop(1s);
+  server_->run();
+}
+
+TEST_F(ServerTest, AnAddressThatIsTakenIsToldAtOnce) {
+  start();
+  ServerOptions taken{.port = server_->port()};
+  EXPECT_THROW(Server(fake_.env, taken, routes_, publisher_, [](std::function<void()>) {}), Unavailable);
+}
+
+}  // namespace
+}  // namespace skald::http

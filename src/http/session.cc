@@ -1,0 +1,280 @@
+// A connection that carries requests, one after the other: read, hand to a
+// worker, answer, again. The one source that includes Beast.
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "http/connection.h"
+
+namespace skald::http {
+namespace {
+
+namespace beast = boost::beast::http;
+
+constexpr Duration kLinger = 2s;
+constexpr std::size_t kLingerBytesMax = 64 * 1024 * 1024;
+constexpr std::size_t kBufferSlack = 16 * 1024;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+class Session final : public Connection, public std::enable_shared_from_this<Session> {
+ public:
+  Session(Core& core, Socket socket)
+      : core_(core), socket_(std::move(socket)), deadline_(core.io),
+        buffer_(core.options.header_bytes_max + kBufferSlack) {}
+
+  void start() {
+    Failure failure;
+    socket_.set_option(boost::asio::ip::tcp::no_delay(true), failure);
+    const auto local = socket_.local_endpoint(failure);
+    if (failure) return close();  // gone already
+    local_address_ = local.address().to_string();
+    await_request(core_.options.header_timeout);
+  }
+
+  void wind_down() override {
+    if (phase_ == Phase::idle) close();
+  }
+
+  void close() override {
+    if (phase_ == Phase::closed) return;
+    leave();
+    Failure ignored;  // it is going away, whatever the socket says
+    socket_.close(ignored);
+  }
+
+ private:
+  enum class Phase { idle, reading, handling, writing, lingering, closed };
+
+  // What a worker runs. The session goes before the core that its socket needs.
+  // The worker alone touches request_ from here until answered().
+  struct Work {
+    std::shared_ptr<Core> core;
+    std::shared_ptr<Session> session;
+
+    void operator()() {
+      core->waiting.fetch_sub(1);
+      Reply reply = core->routes.answer(std::move(session->request_));
+      boost::asio::post(core->io, [session = std::move(session), reply = std::move(reply)]() mutable {
+        session->answered(std::move(reply));
+      });
+    }
+  };
+
+  void await_request(Duration patience) {
+    phase_ = Phase::idle;
+    if (core_.stopping) return close();
+    if (buffer_.size() > 0) return read_header();
+    set_deadline(patience);
+    socket_.async_wait(Socket::wait_read, [self = shared_from_this()](Failure failure) {
+      if (self->phase_ != Phase::idle) return;
+      if (failure) return self->close();
+      self->read_header();
+    });
+  }
+
+  void read_header() {
+    phase_ = Phase::reading;
+    request_ = {};
+    is_head_ = false;
+    keep_alive_ = true;
+    chunks_allowed_ = true;
+    timed_out_ = false;
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(core_.options.header_bytes_max));
+    parser_->body_limit(core_.options.body_bytes_max);
+    set_deadline(core_.options.header_timeout);
+    beast::async_read_header(socket_, buffer_, *parser_, [self = shared_from_this()](Failure failure, std::size_t) {
+      if (self->phase_ == Phase::closed) return;
+      if (failure) return self->read_failed(failure);
+      self->check_header();
+    });
+  }
+
+  void check_header() {
+    take_header();
+    if (const auto problem = core_.guard->check(request_.header("host"), request_.header("origin"), local_address_))
+      return refuse(*problem);
+    // Where the length is not known it counts as the longest that is allowed.
+    const auto length = parser_->content_length();
+    const std::size_t body = parser_->is_done() ? 0 : length ? static_cast<std::size_t>(*length) : core_.options.body_bytes_max;
+    if (core_.body_bytes + body > core_.options.bodies_bytes_max)
+      return refuse({503, "OVERLOADED", "too many large requests are under way; send it again later", 1});
+    core_.body_bytes += body;
+    body_bytes_ = body;
+    if (parser_->is_done()) return submit();
+
+    set_deadline(core_.options.body_timeout);
+    if (lower_case(request_.header("expect")) != "100-continue") return read_body();
+    boost::asio::async_write(socket_, boost::asio::buffer(kContinue), [self = shared_from_this()](Failure failure, std::size_t) {
+      if (self->phase_ == Phase::closed) return;
+      if (failure) return self->read_failed(failure);
+      self->read_body();
+    });
+  }
+
+  // Taken before the body is read: what a trailer says later does not count.
+  void take_header() {
+    const auto& message = parser_->get();
+    request_.method = std::string(message.method_string());
+    request_.path = std::string(message.target());
+    is_head_ = request_.method == "HEAD";
+    keep_alive_ = message.keep_alive();
+    chunks_allowed_ = message.version() >= 11;
+    for (const auto& field : message) {
+      auto [place, fresh] = request_.headers.try_emplace(lower_case(field.name_string()), field.value());
+      if (!fresh) place->second.append(", ").append(field.value());
+    }
+  }
+
+  void read_body() {
+    beast::async_read(socket_, buffer_, *parser_, [self = shared_from_this()](Failure failure, std::size_t) {
+      if (self->phase_ == Phase::closed) return;
+      if (failure) return self->read_failed(failure);
+      self->submit();
+    });
+  }
+
+  void read_failed(Failure failure) {
+    if (timed_out_) return refuse({408, "REQUEST_TIMEOUT", "the request did not come within its time", {}});
+    if (failure == beast::error::end_of_stream) return close();
+    if (failure == beast::error::header_limit || failure == beast::error::buffer_overflow)
+      return refuse({431, "HEADER_TOO_LARGE",
+                     "request line and headers may be " + std::to_string(core_.options.header_bytes_max) + " bytes", {}});
+    if (failure == beast::error::body_limit) {
+      if (request_.method.empty()) take_header();  // its length alone was too large
+      return refuse({413, "BODY_TOO_LARGE", "a body may be " + std::to_string(core_.options.body_bytes_max) + " bytes", {}});
+    }
+    if (failure.category() == Failure(beast::error::bad_method).category())
+      return refuse({400, "MALFORMED_REQUEST", "this is not HTTP/1.1: " + failure.message(), {}});
+    close();
+  }
+
+  void submit() {
+    request_.body = std::move(parser_->get().body());
+    parser_.reset();
+    if (core_.waiting.load() >= core_.options.waiting_max) {
+      return respond(core_.routes.refuse(
+          std::move(request_), {503, "OVERLOADED", "too many requests are waiting; send it again later", 1}));
+    }
+    phase_ = Phase::handling;
+    deadline_.cancel();
+    core_.waiting.fetch_add(1);
+    core_.post(Work{core_.shared_from_this(), shared_from_this()});
+  }
+
+  void answered(Reply reply) {
+    if (phase_ == Phase::closed) return;
+    if (!reply.stream || is_head_) return respond(std::move(reply.response));
+    if (core_.stopping || core_.streams >= core_.options.streams_max)
+      return respond(core_.routes.refuse({}, {503, "TOO_MANY_STREAMS", "too many event streams are open; try again later", 5}));
+    std::string head = chunks_allowed_ ? "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n" : "HTTP/1.0 200 OK\r\n";
+    head += "connection: close\r\ncontent-type: " + reply.response.content_type + "\r\n";
+    for (const auto& [name, value] : reply.response.headers) head += name + ": " + value + "\r\n";
+    leave();
+    start_event_stream(core_, std::move(socket_), std::move(*reply.stream), head + "\r\n", chunks_allowed_);
+  }
+
+  // Answers a request that was not read to its end: nothing after it can be trusted.
+  void refuse(const Problem& problem) {
+    keep_alive_ = false;
+    respond(core_.routes.refuse(std::move(request_), problem));
+  }
+
+  void respond(Response response) {
+    phase_ = Phase::writing;
+    if (core_.stopping) keep_alive_ = false;
+    message_.emplace();
+    message_->version(chunks_allowed_ ? 11 : 10);
+    message_->result(static_cast<unsigned>(response.status));
+    if (const auto title = status_title(response.status); !title.empty()) message_->reason(title);
+    for (const auto& [name, value] : response.headers) message_->set(name, value);
+    message_->keep_alive(keep_alive_);
+    if (response.status != 204 && response.status != 304) {
+      message_->set(beast::field::content_type, response.content_type);
+      message_->content_length(response.body.size());
+      if (!is_head_) message_->body() = std::move(response.body);
+    }
+    set_deadline(core_.options.body_timeout);
+    beast::async_write(socket_, *message_, [self = shared_from_this()](Failure failure, std::size_t) {
+      if (self->phase_ == Phase::closed) return;
+      if (failure) return self->close();
+      self->answer_sent();
+    });
+  }
+
+  void answer_sent() {
+    message_.reset();
+    release_body();
+    if (keep_alive_) return await_request(core_.options.idle_timeout);
+    // Closing with unread bytes would reset the connection and could take the
+    // answer with it: say that this is the end, and read on for a moment.
+    phase_ = Phase::lingering;
+    parser_.reset();
+    Failure failure;
+    socket_.shutdown(Socket::shutdown_send, failure);
+    if (failure) return close();
+    set_deadline(kLinger);
+    linger(0);
+  }
+
+  void linger(std::size_t seen) {
+    socket_.async_read_some(boost::asio::buffer(discarded_), [self = shared_from_this(), seen](Failure failure, std::size_t size) {
+      if (self->phase_ == Phase::closed) return;
+      if (failure || seen + size > kLingerBytesMax) return self->close();
+      self->linger(seen + size);
+    });
+  }
+
+  void set_deadline(Duration after) {
+    deadline_.set(after, [self = shared_from_this()] { self->expire(); });
+  }
+
+  // Cancelling misses a read that has just got its bytes and goes on to the next
+  // one; that one meets the second deadline.
+  void expire() {
+    if (phase_ != Phase::reading || timed_out_) return close();
+    timed_out_ = true;
+    set_deadline(kLinger);
+    Failure ignored;  // a socket that cannot be cancelled fails its reads by itself
+    socket_.cancel(ignored);
+  }
+
+  void release_body() { core_.body_bytes -= std::exchange(body_bytes_, 0); }
+
+  void leave() {
+    phase_ = Phase::closed;
+    deadline_.cancel();
+    release_body();
+    core_.forget(shared_from_this());
+  }
+
+  Core& core_;
+  Socket socket_;
+  Deadline deadline_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<beast::request_parser<beast::string_body>> parser_;
+  std::optional<beast::response<beast::string_body>> message_;
+  std::string local_address_;
+  Request request_;
+  std::size_t body_bytes_ = 0;  // taken of the core's
+  Phase phase_ = Phase::idle;
+  bool is_head_ = false, keep_alive_ = true, chunks_allowed_ = true, timed_out_ = false;
+  std::array<char, 4096> discarded_;
+};
+
+}  // namespace
+
+void start_session(Core& core, Socket socket) {
+  const auto session = std::make_shared<Session>(core, std::move(socket));
+  core.keep(session);
+  session->start();
+}
+
+}  // namespace skald::http
