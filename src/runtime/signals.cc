@@ -26,7 +26,8 @@ StopSignals::StopSignals() {
 bool StopSignals::wait(Duration longest) {
   const sigset_t set = stop_signals();
   const auto seconds = std::chrono::floor<std::chrono::seconds>(longest);
-  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>(std::chrono::nanoseconds(longest - seconds).count())};
+  const timespec time{static_cast<time_t>(seconds.count()),
+                      static_cast<long>(std::chrono::nanoseconds(longest - seconds).count())};
   if (sigtimedwait(&set, nullptr, &time) < 0) return false;
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   return true;

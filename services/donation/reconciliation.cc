@@ -1,0 +1,198 @@
+#include "donation/reconciliation.h"
+
+#include <algorithm>
+
+namespace donation {
+namespace {
+
+using skald::Engine;
+using skald::EntryStatus;
+using skald::Rows;
+using skald::Transaction;
+
+constexpr std::size_t kPageRows = 500;
+constexpr std::size_t kIdsShown = 50;
+
+constexpr std::string_view kCaseColumns =
+    "SELECT d.request_id, d.donor, d.amount, d.currency, d.message, d.status, d.event_id, d.content_hash, "
+    "d.outcome_at, d.created_at, "
+    "d.version, l.id, o.status, o.key, o.subject, o.payload, o.content_hash, o.updated_at FROM ";
+constexpr std::string_view kCaseJoins =
+    " d LEFT JOIN skald_outbox o ON o.id = d.event_id LEFT JOIN skald_dead_letter l ON l.id = d.event_id";
+
+std::vector<Case> cases_of(const Rows& rows) {
+  std::vector<Case> out(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Case& found = out[i];
+    std::size_t c = 0;
+    const auto next = [&]<class T>(T& member) { member = rows.get<T>(i, c++); };
+    Donation& d = found.donation;
+    next(d.request_id), next(d.donor), next(d.amount), next(d.currency), next(d.message), next(d.status),
+        next(d.event_id), next(d.content_hash), next(d.outcome_at), next(d.created_at), next(d.version);
+    std::optional<std::string> letter;
+    std::optional<std::int64_t> status;
+    next(letter), next(status);
+    found.has_dead_letter = letter.has_value();
+    if (!status) continue;
+    auto& e = found.entry.emplace();
+    e.status = static_cast<EntryStatus>(*status);
+    next(e.key), next(e.subject), next(e.payload), next(e.content_hash), next(e.updated_at);
+  }
+  return out;
+}
+
+std::vector<Case> page_of_cases(Transaction& tx, std::string_view after) {
+  static const std::string sql = std::string(kCaseColumns) +
+                                 "(SELECT * FROM donation WHERE request_id > $1 ORDER BY request_id LIMIT $2)" +
+                                 std::string(kCaseJoins) + " ORDER BY d.request_id";
+  return cases_of(tx.query(sql, after, kPageRows));
+}
+
+// Again under the donation's lock: another repair may have been faster.
+std::optional<Case> locked_case(Transaction& tx, const std::string& request_id) {
+  static const std::string sql =
+      std::string(kCaseColumns) + "donation" + std::string(kCaseJoins) + " WHERE d.request_id = $1";
+  if (!tx.find_locked<Donation>(request_id)) return std::nullopt;
+  auto found = cases_of(tx.query(sql, request_id));
+  return std::move(found.at(0));
+}
+
+void set_outcome(Transaction& tx, const Donation& donation, Status status, std::optional<skald::Time> at,
+                 std::string_view hash) {
+  tx.execute(
+      "UPDATE donation SET status = $2, outcome_at = $3, content_hash = $4, version = version + 1 WHERE request_id = "
+      "$1",
+      donation.request_id, status, at, hash);
+}
+
+bool mend(Engine& engine, Transaction& tx, const std::string& request_id, Kind kind) {
+  if (kind != Kind::MISSING_ENTRY && kind != Kind::STATUS_DISAGREES) return false;
+  const auto current = locked_case(tx, request_id);
+  if (!current) return false;
+  const auto kinds = judge(*current);
+  if (std::ranges::find(kinds, kind) == kinds.end()) return true;
+  const Donation& donation = current->donation;
+  if (kind == Kind::MISSING_ENTRY) {
+    skald::Event event = announcement_of(gift_of(donation), donation.event_id, "");
+    set_outcome(tx, donation, Status::ACCEPTED, std::nullopt, engine.content_hash(event));
+    tx.emit(std::move(event));
+  } else {
+    const Status status = status_for(current->entry->status);
+    const auto at = status == Status::ACCEPTED ? std::nullopt : std::optional(current->entry->updated_at);
+    set_outcome(tx, donation, status, at, donation.content_hash);
+  }
+  return true;
+}
+
+Position donations_page(Engine& engine, Transaction& tx, const std::string& after, bool repair, Report& report) {
+  const auto cases = page_of_cases(tx, after);
+  report.donations += static_cast<std::int64_t>(cases.size());
+  for (const Case& found : cases) {
+    const std::string& id = found.donation.request_id;
+    for (const Kind kind : judge(found)) report.note(kind, id, repair && mend(engine, tx, id, kind));
+  }
+  if (cases.size() < kPageRows) return {Stage::entries, ""};
+  return {Stage::donations, cases.back().donation.request_id};
+}
+
+Position entries_page(Transaction& tx, const std::string& after, Report& report) {
+  const Rows rows = tx.query(
+      "SELECT o.id, d.request_id FROM (SELECT id, subject FROM skald_outbox WHERE type = $1 AND id > $2 ORDER BY id "
+      "LIMIT $3) o "
+      "LEFT JOIN donation d ON d.request_id = o.subject AND d.event_id = o.id ORDER BY o.id",
+      kAccepted, after, kPageRows);
+  report.entries += static_cast<std::int64_t>(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows.cell(i, 1).kind == skald::Cell::Kind::null)
+      report.note(Kind::ORPHAN_ENTRY, rows.get<std::string>(i, 0), false);
+  if (rows.size() < kPageRows) return {Stage::end, ""};
+  return {Stage::entries, rows.get<std::string>(rows.size() - 1, 0)};
+}
+
+}  // namespace
+
+std::vector<Kind> judge(const Case& found) {
+  const Donation& donation = found.donation;
+  std::vector<Kind> kinds;
+  if (!found.entry) {
+    const bool announced =
+        donation.status == Status::ANNOUNCED && donation.outcome_at;  // retention has taken the entry
+    const bool dead = donation.status == Status::UNDELIVERED && found.has_dead_letter;
+    if (!announced && !dead) kinds.push_back(Kind::MISSING_ENTRY);
+    return kinds;
+  }
+  const skald::Event announced = announcement_of(gift_of(donation), donation.event_id, "");
+  const auto& entry = *found.entry;
+  if (entry.payload != announced.payload || entry.subject != announced.subject || entry.key != announced.key ||
+      entry.content_hash != donation.content_hash)
+    kinds.push_back(Kind::CONTENT_DISAGREES);
+  const Status status = status_for(entry.status);
+  if (donation.status != status || donation.outcome_at.has_value() != (status != Status::ACCEPTED))
+    kinds.push_back(Kind::STATUS_DISAGREES);
+  if (entry.status == EntryStatus::DEAD_LETTER && !found.has_dead_letter) kinds.push_back(Kind::UNEXPLAINED_END);
+  return kinds;
+}
+
+void Report::note(Kind kind, const std::string& id, bool repaired) {
+  auto found = std::ranges::find(differences, kind, &Difference::kind);
+  if (found == differences.end()) found = differences.insert(differences.end(), Difference{kind, 0, 0, {}});
+  ++found->count;
+  if (repaired) ++found->repaired;
+  if (found->ids.size() < kIdsShown) found->ids.push_back(id);
+}
+
+void Report::add(const Report& later) {
+  donations += later.donations;
+  entries += later.entries;
+  for (const Difference& other : later.differences) {
+    auto found = std::ranges::find(differences, other.kind, &Difference::kind);
+    if (found == differences.end()) found = differences.insert(differences.end(), Difference{other.kind, 0, 0, {}});
+    found->count += other.count;
+    found->repaired += other.repaired;
+    const std::size_t room = kIdsShown - found->ids.size();
+    found->ids.insert(found->ids.end(), other.ids.begin(),
+                      other.ids.begin() + static_cast<std::ptrdiff_t>(std::min(room, other.ids.size())));
+  }
+}
+
+std::int64_t Report::found() const {
+  std::int64_t sum = 0;
+  for (const Difference& difference : differences) sum += difference.count;
+  return sum;
+}
+
+std::int64_t Report::repaired() const {
+  std::int64_t sum = 0;
+  for (const Difference& difference : differences) sum += difference.repaired;
+  return sum;
+}
+
+std::int64_t Report::count_of(Kind kind) const {
+  const auto found = std::ranges::find(differences, kind, &Difference::kind);
+  return found == differences.end() ? 0 : found->count;
+}
+
+Position reconcile_page(Engine& engine, Transaction& tx, const Position& at, bool repair, Report& report) {
+  switch (at.stage) {
+    case Stage::donations: return donations_page(engine, tx, at.after, repair, report);
+    case Stage::entries: return entries_page(tx, at.after, report);
+    default: return at;
+  }
+}
+
+Report reconcile_all(Engine& engine) {
+  Report whole;
+  for (Position at; at.stage != Stage::end;) {
+    Report page;
+    Position next;
+    engine.database().write("reconcile donations", [&](Transaction& tx) {
+      page = Report{};
+      next = reconcile_page(engine, tx, at, true, page);
+    });
+    whole.add(page);
+    at = std::move(next);
+  }
+  return whole;
+}
+
+}  // namespace donation

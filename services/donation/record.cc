@@ -1,0 +1,59 @@
+#include "donation/record.h"
+
+namespace donation {
+
+using skald::EntryStatus;
+
+Gift gift_of(const Donation& donation) {
+  return {donation.request_id, donation.donor, donation.amount, donation.currency, donation.message};
+}
+
+skald::Event announcement_of(const Gift& gift, std::string event_id, std::string traceparent) {
+  return {.id = std::move(event_id),
+          .type = std::string(kAccepted),
+          .key = gift.donor,
+          .subject = gift.request_id,
+          .payload = skald::to_json(gift),
+          .traceparent = std::move(traceparent)};
+}
+
+Status status_for(EntryStatus status) {
+  switch (status) {
+    case EntryStatus::COMPLETED: return Status::ANNOUNCED;
+    case EntryStatus::DEAD_LETTER: return Status::UNDELIVERED;
+    default: return Status::ACCEPTED;
+  }
+}
+
+namespace {
+
+EntryStatus remembered_status(const Donation& donation) {
+  switch (donation.status) {
+    case Status::ANNOUNCED: return EntryStatus::COMPLETED;
+    case Status::UNDELIVERED: return EntryStatus::DEAD_LETTER;
+    default: return EntryStatus::PENDING;
+  }
+}
+
+}  // namespace
+
+DonationView view_of(const Donation& donation, const std::optional<skald::Entry>& entry) {
+  DonationView view{donation.request_id, donation.donor,      donation.amount,
+                    donation.currency,   donation.message,    donation.status,
+                    donation.created_at, donation.outcome_at, {}};
+  view.outbox = {.id = donation.event_id,
+                 .status = remembered_status(donation),
+                 .retry_count = 0,
+                 .next_retry_at = std::nullopt,
+                 .last_error = std::nullopt,
+                 .content_hash = donation.content_hash};
+  if (!entry) return view;
+  view.outbox.status = entry->status;
+  view.outbox.retry_count = entry->retry_count();
+  view.outbox.content_hash = entry->content_hash;
+  if (entry->status == EntryStatus::FAILED) view.outbox.next_retry_at = entry->next_retry_at;
+  if (!entry->last_error.empty()) view.outbox.last_error = entry->last_error;
+  return view;
+}
+
+}  // namespace donation

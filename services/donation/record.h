@@ -1,0 +1,91 @@
+// A donation as it is asked for, stored and shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "skald/entry.h"
+#include "skald/event.h"
+#include "skald/json.h"
+#include "skald/row.h"
+
+namespace donation {
+
+inline constexpr std::string_view kAccepted = "donation.accepted";
+
+// What a client sends, and what is announced.
+struct Gift {
+  std::string request_id, donor;
+  std::int64_t amount = 0;  // minor units
+  std::string currency;
+  std::optional<std::string> message;
+  bool operator==(const Gift&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(Gift, (), (request_id, donor, amount, currency, message))
+
+// ACCEPTED until its announcement has ended one way or the other.
+enum class Status { ACCEPTED, ANNOUNCED, UNDELIVERED };
+BOOST_DESCRIBE_ENUM(Status, ACCEPTED, ANNOUNCED, UNDELIVERED)
+
+// The row. Outcome, time and hash stay here for ever; the outbox entry goes some
+// days after it is COMPLETED.
+struct Donation {
+  std::string request_id, donor;
+  std::int64_t amount = 0;
+  std::string currency;
+  std::optional<std::string> message;
+  Status status = Status::ACCEPTED;
+  std::string event_id, content_hash;
+  std::optional<skald::Time> outcome_at;
+  skald::Time created_at{};
+  std::int64_t version = 0;
+};
+BOOST_DESCRIBE_STRUCT(Donation, (),
+                      (request_id, donor, amount, currency, message, status, event_id, content_hash, outcome_at,
+                       created_at, version))
+
+Gift gift_of(const Donation& donation);
+
+// The announcement of a donation. Its payload is made from the checked fields,
+// not from the client's bytes: a body with a member twice must not be read one way
+// here and another way at the receiver. The same fields always give the same bytes,
+// so that a lost entry can be written again as it was.
+skald::Event announcement_of(const Gift& gift, std::string event_id, std::string traceparent);
+
+// The status that a donation has while its entry is in `status`.
+Status status_for(skald::EntryStatus status);
+
+struct OutboxView {
+  std::string id;
+  skald::EntryStatus status = skald::EntryStatus::PENDING;
+  int retry_count = 0;
+  std::optional<skald::Time> next_retry_at;
+  std::optional<std::string> last_error;
+  std::string content_hash;
+};
+BOOST_DESCRIBE_STRUCT(OutboxView, (), (id, status, retry_count, next_retry_at, last_error, content_hash))
+
+struct DonationView {
+  std::string request_id, donor;
+  std::int64_t amount = 0;
+  std::string currency;
+  std::optional<std::string> message;
+  Status status = Status::ACCEPTED;
+  skald::Time created_at{};
+  std::optional<skald::Time> outcome_at;
+  OutboxView outbox;
+};
+BOOST_DESCRIBE_STRUCT(DonationView, (),
+                      (request_id, donor, amount, currency, message, status, created_at, outcome_at, outbox))
+
+// Without an entry, what became of it is told from the donation's own outcome.
+DonationView view_of(const Donation& donation, const std::optional<skald::Entry>& entry);
+
+}  // namespace donation
+
+template <>
+struct skald::Table<donation::Donation> {
+  static constexpr std::string_view name = "donation", key = "request_id";
+};

@@ -1,0 +1,26 @@
+// skald migrate
+#include <ostream>
+
+#include "cli/command.h"
+#include "cli/json_view.h"
+#include "cli/output.h"
+#include "host/program.h"
+
+namespace skald::host {
+
+// Opening an installation migrates it, and a server that runs has done so at its
+// start: what is left is to say what the schema is.
+int migrate(Program& program, std::ostream& out) {
+  const std::string body = cli::ask(open_api(program, true), "GET", "/api/overview");
+  const cli::JsonView overview(body);
+  if (program.arguments.json()) {
+    out << "{\"schema\":" << overview["schema"] << "}\n";
+    return cli::kDone;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const cli::JsonView& part : overview.items("schema")) rows.push_back({part["component"], part["version"]});
+  cli::print_table(out, {"COMPONENT", "VERSION"}, rows);
+  return cli::kDone;
+}
+
+}  // namespace skald::host

@@ -1,0 +1,55 @@
+#include "host/program.h"
+
+#include "cli/command.h"
+#include "cli/data_folder.h"
+#include "host/installation.h"
+#include "http/jwt.h"
+#include "skald/json.h"
+
+namespace skald::host {
+namespace {
+
+// Commands act for whoever can read the installation's secret.
+std::string own_token(const Program& program) {
+  const Time now = program.env.clock.now();
+  return http::sign_token(cli::token_secret(program.settings), {"skald-cli", Role::admin, now, now + 5min});
+}
+
+}  // namespace
+
+cli::Api open_api(Program& program, bool may_create) {
+  const cli::Arguments& arguments = program.arguments;
+  if (arguments.flags.contains("server")) return cli::remote_api(arguments.flag("server"), arguments.flag("token"));
+  // Somebody who names a database means that one.
+  const bool database_named = arguments.settings.contains("db");
+  const auto server = cli::DataFolder(program.settings.text("data")).live_server();
+  if (server && !database_named && cli::answers(server->address))
+    return cli::remote_api(server->address, own_token(program));
+  if (!may_create && !exists(program.settings))
+    throw NotFound("NO_INSTALLATION", "there is no database at " + shown_database(program.settings) +
+                                          "; name the folder with --data, or begin with `skald serve`");
+  const auto opened =
+      std::make_shared<Installation>(program.env, program.metrics, program.settings, Installation::Purpose::inspect);
+  return [opened](const Request& request) { return opened->routes().dispatch(request); };
+}
+
+Observer::Level log_level(const cli::Settings& settings) {
+  const std::string& name = settings.text("log.level");
+  if (name == "debug") return Observer::Level::debug;
+  if (name == "info") return Observer::Level::info;
+  if (name == "warn") return Observer::Level::warn;
+  return name == "error" ? Observer::Level::error : Observer::Level::critical;
+}
+
+std::string fields(std::initializer_list<std::pair<std::string_view, std::string>> members) {
+  std::string out;
+  for (const auto& [name, value] : members) {
+    if (!out.empty()) out += ',';
+    json::write_string(out, name);
+    out += ':';
+    json::write_string(out, value);
+  }
+  return out;
+}
+
+}  // namespace skald::host

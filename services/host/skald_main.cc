@@ -1,0 +1,90 @@
+// The program `skald`.
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "cli/command.h"
+#include "host/program.h"
+#include "skald/json.h"
+
+namespace {
+
+using namespace skald;
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (equals != text.npos) out.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return out;
+}
+
+cli::Values file_values(const cli::Arguments& arguments, const std::map<std::string, std::string>& variables) {
+  std::string path = arguments.flag("config");
+  if (const auto found = variables.find("SKALD_CONFIG"); path.empty() && found != variables.end()) path = found->second;
+  if (path.empty()) return {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Invalid("BAD_SETTING", "the settings file " + path + " cannot be read");
+  return cli::read_settings_file(std::string(std::istreambuf_iterator<char>(file), {}), path);
+}
+
+int run(const cli::Arguments& arguments) {
+  const auto variables = environment();
+  std::vector<std::string> warnings;
+  const cli::Values from_environment = cli::settings_from_environment(variables, warnings);
+  host::Program program{
+      arguments, cli::Settings(file_values(arguments, variables), from_environment, arguments.settings), warnings};
+
+  const std::string_view name = arguments.command->name;
+  if (name == "serve") return host::serve(program);
+  if (name == "worker") return host::work(program);
+  if (name == "migrate") return host::migrate(program, std::cout);
+  if (name == "token") return cli::run_token(arguments, program.settings, program.env, std::cout);
+  if (name == "doctor")
+    return cli::run_doctor(
+        arguments, {program.settings, [&] { return host::open_api(program, false); }, program.warnings}, std::cout);
+  const cli::Api api = host::open_api(program, false);
+  return name.starts_with("outbox") ? cli::run_outbox(arguments, api, std::cout)
+                                    : cli::run_dead_letters(arguments, api, std::cout);
+}
+
+int complain(const std::string& code, const std::string& text, bool as_json) {
+  const bool usage = code == "USAGE" || code == "BAD_SETTING" || code == "OPEN_LISTEN";
+  if (as_json) std::cerr << "{\"code\":" << to_json(code) << ",\"detail\":" << to_json(text) << "}\n";
+  else std::cerr << "skald: " << text << (usage ? "\n" : " (" + code + ")\n");
+  if (code == "USAGE" && !as_json)
+    std::cerr << "`skald --help` lists the commands, `skald COMMAND --help` their flags\n";
+  return usage ? cli::kUsage : cli::kFailed;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  bool as_json = false;
+  try {
+    const std::vector<std::string> typed(words + 1, words + count);
+    const cli::Arguments arguments = cli::parse_arguments(typed);
+    as_json = arguments.json();
+    if (arguments.version) {
+      std::cout << "skald " SKALD_VERSION "\n";
+    } else if (arguments.help) {
+      std::cout << cli::help_text(arguments.command);
+    } else if (arguments.command == nullptr) {
+      std::cerr << cli::help_text(nullptr);
+      return cli::kUsage;
+    } else if (arguments.command->name == "completion") {
+      std::cout << cli::completion_script(arguments.operands[0]);
+    } else {
+      return run(arguments);
+    }
+    return cli::kDone;
+  } catch (const Error& error) {
+    return complain(error.code(), error.what(), as_json);
+  } catch (const std::exception& error) {
+    return complain("INTERNAL", error.what(), as_json);
+  }
+}

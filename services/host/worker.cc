@@ -1,0 +1,27 @@
+// skald worker
+#include "cli/command.h"
+#include "host/installation.h"
+#include "host/program.h"
+#include "runtime/signals.h"
+
+namespace skald::host {
+
+int work(Program& program) {
+  if (!program.settings.text("db").starts_with("postgres"))
+    throw Invalid(
+        "BAD_SETTING",
+        "skald worker needs --db postgresql://…: a SQLite file belongs to one process, which is `skald serve`");
+  runtime::StopSignals signals;
+  program.log.set_lowest(log_level(program.settings));
+  Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::work);
+  installation.engine().start();
+  program.env.observer.log(Observer::Level::info, "working",
+                           fields({{"database", shown_database(program.settings)}, {"version", SKALD_VERSION}}));
+  while (!signals.wait(1h)) {}
+  runtime::end_process_after(10s);
+  installation.engine().stop(8s);
+  program.env.observer.log(Observer::Level::info, "stopped");
+  return cli::kDone;
+}
+
+}  // namespace skald::host

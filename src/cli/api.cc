@@ -1,0 +1,111 @@
+#include "cli/api.h"
+
+#include <curl/curl.h>
+
+#include <memory>
+
+#include "http/target.h"
+#include "skald/json.h"
+
+namespace skald::cli {
+namespace {
+
+constexpr std::size_t kAnswerBytesMax = 64 << 20;
+
+std::size_t append(char* data, std::size_t, std::size_t size, void* to) {
+  auto& body = *static_cast<std::string*>(to);
+  if (body.size() + size > kAnswerBytesMax) return 0;
+  body.append(data, size);
+  return size;
+}
+
+struct Wish {
+  std::string method, url, token, body;
+  std::chrono::seconds timeout;
+};
+
+Response exchange(const Wish& wish) {
+  const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
+  if (!curl) throw Unavailable("CURL", "libcurl cannot be set up");
+  curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/json");
+  if (!wish.token.empty()) list = curl_slist_append(list, ("Authorization: Bearer " + wish.token).c_str());
+  const std::unique_ptr<curl_slist, void (*)(curl_slist*)> headers(list, curl_slist_free_all);
+  Response response;
+  CURL* c = curl.get();
+  curl_easy_setopt(c, CURLOPT_URL, wish.url.c_str());
+  curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, wish.method.c_str());
+  if (wish.method != "GET") {
+    curl_easy_setopt(c, CURLOPT_POSTFIELDS, wish.body.c_str());
+    curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(wish.body.size()));
+  }
+  curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(c, CURLOPT_TIMEOUT, static_cast<long>(wish.timeout.count()));
+  curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, 2L);
+  curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
+  curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, append);
+  curl_easy_setopt(c, CURLOPT_WRITEDATA, &response.body);
+  if (const CURLcode code = curl_easy_perform(c); code != CURLE_OK)
+    throw Unavailable("SERVER_UNREACHABLE", "the server does not answer: " + std::string(curl_easy_strerror(code)));
+  long status = 0;
+  curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+  response.status = static_cast<int>(status);
+  return response;
+}
+
+std::string base_url(const std::string& address) {
+  std::string url = address.find("://") == address.npos ? "http://" + address : address;
+  while (url.ends_with('/')) url.pop_back();
+  return url;
+}
+
+std::string encoded_query(const std::map<std::string, std::string>& query) {
+  std::string out;
+  for (const auto& [name, value] : query)
+    out += (out.empty() ? "?" : "&") + http::encode_segment(name) + "=" + http::encode_segment(value);
+  return out;
+}
+
+// A member of a problem; empty where the answer is something else.
+std::string member(const std::string& body, std::string_view name) {
+  try {
+    const auto value = json::parse(body);
+    const auto* found = value.is_object() ? value.get_object().if_contains(name) : nullptr;
+    return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
+  } catch (const Invalid&) {
+    return "";
+  }
+}
+
+}  // namespace
+
+Api remote_api(std::string address, std::string token) {
+  return [url = base_url(address), token = std::move(token)](const Request& request) {
+    return exchange({request.method, url + request.path, token, request.body, 60s});
+  };
+}
+
+bool answers(const std::string& address) {
+  try {
+    return exchange({"GET", base_url(address) + "/healthz", "", "", 2s}).status == 200;
+  } catch (const Unavailable&) {
+    return false;
+  }
+}
+
+std::string ask(const Api& api, const std::string& method, const std::string& path,
+                const std::map<std::string, std::string>& query, const std::string& body) {
+  Request request;
+  request.method = method;
+  request.path = path + encoded_query(query);
+  request.body = body;
+  if (!body.empty()) request.headers["content-type"] = "application/json";
+  Response response = api(request);
+  if (response.status < 400) return std::move(response.body);
+  const std::string code = member(response.body, "code"), detail = member(response.body, "detail");
+  throw Refused(code.empty() ? "HTTP_" + std::to_string(response.status) : code,
+                detail.empty() ? "the server answered with status " + std::to_string(response.status) : detail);
+}
+
+}  // namespace skald::cli

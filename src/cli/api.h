@@ -1,0 +1,27 @@
+// The API as commands use it: one way to ask, wherever the answer comes from.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "skald/http.h"
+
+namespace skald::cli {
+
+// Answers a request as the server does; a failure to reach it is Unavailable.
+using Api = std::function<Response(const Request&)>;
+
+// A server over HTTP; an empty token sends none. `address` is "127.0.0.1:8080"
+// or an http(s) URL.
+Api remote_api(std::string address, std::string token);
+
+// True where a Skald answers at that address, within two seconds.
+bool answers(const std::string& address);
+
+// The body of a good answer. A problem is thrown as Refused with its code and
+// detail.
+std::string ask(const Api& api, const std::string& method, const std::string& path,
+                const std::map<std::string, std::string>& query = {}, const std::string& body = "");
+
+}  // namespace skald::cli

@@ -1,0 +1,34 @@
+// The commands that are requests to the API, and those that need no services. Each
+// writes to `out` and returns the program's exit code; what goes wrong is thrown.
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/api.h"
+#include "cli/arguments.h"
+#include "cli/settings.h"
+#include "skald/env.h"
+
+namespace skald::cli {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;
+
+int run_outbox(const Arguments& arguments, const Api& api, std::ostream& out);
+int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& out);
+int run_token(const Arguments& arguments, const Settings& settings, const Env& env, std::ostream& out);
+
+// What doctor is handed: the API may not be reachable, and that is a finding.
+struct Examined {
+  const Settings& settings;
+  std::function<Api()> open_api;
+  std::vector<std::string> warnings;  // of the settings
+};
+int run_doctor(const Arguments& arguments, const Examined& examined, std::ostream& out);
+
+// The secret that tokens are signed with: auth.secret, or the data folder's own,
+// which is made where there is none.
+std::string token_secret(const Settings& settings);
+
+}  // namespace skald::cli

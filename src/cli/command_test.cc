@@ -1,0 +1,182 @@
+#include "cli/command.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/data_folder.h"
+#include "cli/json_view.h"
+#include "cli/output.h"
+#include "http/jwt.h"
+#include "support/test_database.h"
+
+namespace skald::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct StillClock final : Clock {
+  Time now() const override { return from_micros(1'800'000'000'000'000); }
+  Instant steady() const override { return {}; }
+};
+
+class CommandTest : public testing::Test {
+ protected:
+  Arguments parse(std::vector<std::string> words) {
+    Arguments out = parse_arguments(words);
+    return out;
+  }
+  Settings settings(Values more = {}) {
+    more.emplace("data", folder_.path().string());
+    return Settings({}, {}, more);
+  }
+
+  test::TemporaryFolder folder_;
+  StillClock clock_;
+  std::unique_ptr<Random> random_ = system_random();
+  Env env_{clock_, *random_, silent_observer()};
+  std::ostringstream out_;
+};
+
+TEST_F(CommandTest, ATokenIsVerifiedByTheSecretOfItsInstallation) {
+  EXPECT_EQ(run_token(parse({"token", "--role", "admin", "--subject", "kim", "--ttl", "1h"}), settings(), env_, out_),
+            kDone);
+  std::string token = out_.str();
+  token.pop_back();
+  const std::string secret = DataFolder(folder_.path()).existing_secret("secret").value();
+  const http::Claims claims = http::verify_token(secret, token, clock_.now() + 59min);
+  EXPECT_EQ(claims.subject, "kim");
+  EXPECT_EQ(claims.role, Role::admin);
+  EXPECT_THROW(http::verify_token(secret, token, clock_.now() + 61min), Unauthorized);
+}
+
+TEST_F(CommandTest, AConfiguredSecretIsUsedAndNoneIsMade) {
+  const Settings configured({}, {{"auth.secret", "a long and random secret"}}, {{"data", folder_.path().string()}});
+  run_token(parse({"token", "--role", "customer", "--subject", "kim", "--json"}), configured, env_, out_);
+  const JsonView view(out_.str());
+  EXPECT_EQ(http::verify_token("a long and random secret", view["token"], clock_.now()).role, Role::customer);
+  EXPECT_EQ(view["expiresAt"], "2027-01-16T08:00:00Z");
+  EXPECT_FALSE(DataFolder(folder_.path()).existing_secret("secret"));
+}
+
+TEST_F(CommandTest, ATokenWithoutARoleOrSubjectIsAUsageError) {
+  EXPECT_THROW(run_token(parse({"token", "--role", "admin"}), settings(), env_, out_), Invalid);
+  EXPECT_THROW(run_token(parse({"token", "--role", "king", "--subject", "kim"}), settings(), env_, out_), Invalid);
+  EXPECT_THROW(
+      run_token(parse({"token", "--role", "admin", "--subject", "kim", "--ttl", "soon"}), settings(), env_, out_),
+      Invalid);
+}
+
+TEST_F(CommandTest, ASecretFileIsReadableByItsOwnerAloneAndStays) {
+  const DataFolder folder(folder_.path());
+  const std::string secret = folder.secret("secret");
+  EXPECT_GE(secret.size(), 43u);
+  EXPECT_EQ(folder.secret("secret"), secret);
+  EXPECT_NE(folder.secret("webhook-secret"), secret);
+  struct stat about{};
+  ASSERT_EQ(stat((folder_.path() / "secret").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0600u);
+  std::ofstream(folder_.path() / "empty") << "\n";
+  EXPECT_THROW(folder.secret("empty"), Corrupt);
+}
+
+TEST_F(CommandTest, AServerThatHasDiedIsNotFound) {
+  const DataFolder folder(folder_.path());
+  EXPECT_FALSE(folder.live_server());
+  folder.write_server({"127.0.0.1:1", getpid()});
+  EXPECT_EQ(folder.live_server()->address, "127.0.0.1:1");
+  folder.write_server({"127.0.0.1:1", 0x3fffffff});
+  EXPECT_FALSE(folder.live_server());
+  folder.write_server({"127.0.0.1:1", getpid()});
+  folder.remove_server();
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "server.json"));
+}
+
+TEST_F(CommandTest, AListIsATableOrTheAnswerAsItIs) {
+  const std::string body =
+      R"({"items":[{"id":"01A","type":"donation.accepted","key":"kim","status":"FAILED","retryCount":2,)"
+      R"("createdAt":"2026-11-15T20:00:00Z","lastError":"refused\u001b[2J"}],"nextCursor":"abc"})";
+  Request asked;
+  const Api api = [&](const Request& request) {
+    asked = request;
+    return Response{200, body, "application/json", {}};
+  };
+  run_outbox(parse({"outbox", "list", "--status", "FAILED", "--key", "a b&c"}), api, out_);
+  EXPECT_EQ(asked.path, "/api/outbox?key=a%20b%26c&status=FAILED");
+  EXPECT_EQ(out_.str(),
+            "ID   TYPE               KEY  STATUS  RETRIES  CREATED               LAST ERROR\n"
+            "01A  donation.accepted  kim  FAILED  2        2026-11-15T20:00:00Z  refused?[2J\n"
+            "\nthere is more: --cursor abc\n");
+  out_.str("");
+  run_outbox(parse({"outbox", "list", "--json"}), api, out_);
+  EXPECT_EQ(out_.str(), body + "\n");
+}
+
+TEST_F(CommandTest, ADiscardSendsItsReason) {
+  Request asked;
+  const Api api = [&](const Request& request) {
+    asked = request;
+    return Response{200, R"({"id":"x/y","state":"DISCARDED"})", "application/json", {}};
+  };
+  run_dead_letters(parse({"dlq", "discard", "x/y", "--reason", "not \"ours\""}), api, out_);
+  EXPECT_EQ(asked.method + " " + asked.path, "POST /api/dead-letters/x%2Fy/discard");
+  EXPECT_EQ(asked.body, R"({"reason":"not \"ours\""})");
+  EXPECT_THAT(out_.str(), HasSubstr("state  DISCARDED"));
+  EXPECT_THROW(run_dead_letters(parse({"dlq", "discard", "x"}), api, out_), Invalid);
+}
+
+TEST_F(CommandTest, AProblemIsToldWithItsCode) {
+  const Api api = [](const Request&) {
+    return Response{404, R"({"code":"NO_SUCH_ENTRY","detail":"there is none"})", "application/problem+json", {}};
+  };
+  try {
+    run_outbox(parse({"outbox", "show", "1"}), api, out_);
+    FAIL();
+  } catch (const Refused& error) {
+    EXPECT_EQ(error.code(), "NO_SUCH_ENTRY");
+    EXPECT_STREQ(error.what(), "there is none");
+  }
+}
+
+TEST_F(CommandTest, DoctorFailsWhereTheDatabaseDoesNotAnswerAndSaysWhatToDo) {
+  const Settings bad = settings({{"donation.webhook", "http://127.0.0.1:9/x"}});
+  const Examined ill{bad, []() -> Api { throw Unavailable("DOWN", "start the database"); }, {}};
+  EXPECT_EQ(run_doctor(parse({"doctor"}), ill, out_), kFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("fail  database: DOWN: start the database"));
+  EXPECT_THAT(out_.str(), HasSubstr("fail  donation.webhook: 127.0.0.1"));
+  EXPECT_THAT(out_.str(), HasSubstr("webhook.allow_private"));
+}
+
+TEST_F(CommandTest, DoctorIsContentWithAHealthyInstallation) {
+  const Settings good = settings({{"donation.webhook", "http://127.0.0.1:9/x"}, {"webhook.allow_private", "true"}});
+  const Api api = [](const Request&) {
+    return Response{
+        200,
+        R"({"database":"sqlite","schema":[{"component":"skald","version":1}],"clockSkewSeconds":0.1,"pending":3,)"
+        R"("oldestPending":"2026-11-15T20:00:00Z","deadLetters":2,"workers":1})",
+        "application/json",
+        {}};
+  };
+  EXPECT_EQ(run_doctor(parse({"doctor", "--json"}), {good, [&] { return api; }, {"SKALD_X is no setting"}}, out_),
+            kDone);
+  EXPECT_THAT(out_.str(), HasSubstr(R"({"ok":true,)"));
+  EXPECT_THAT(out_.str(), HasSubstr(R"({"health":"warn","check":"dead letters","detail":"2 waiting; look)"));
+  EXPECT_THAT(out_.str(), HasSubstr(R"("detail":"SKALD_X is no setting")"));
+  EXPECT_THAT(out_.str(), HasSubstr("skald 1"));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("fail")));
+}
+
+TEST(Output, CountsCharactersAndNotBytes) {
+  std::ostringstream out;
+  print_table(out, {"A", "B"}, {{"é", "x"}, {"ab", "y"}});
+  EXPECT_EQ(out.str(), "A   B\né   x\nab  y\n");
+  EXPECT_EQ(printable("a\x1b\xc2\x9b"
+                      "b"),
+            "a??b");
+}
+
+}  // namespace
+}  // namespace skald::cli

@@ -1,0 +1,121 @@
+#include "cli/data_folder.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "base/hash.h"
+#include "skald/error.h"
+
+namespace skald::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path) {
+  throw Unavailable("DATA_FOLDER", "cannot " + what + " " + path.string() + ": " + std::strerror(errno) +
+                                       "; check its owner and permissions, or choose another folder with --data");
+}
+
+std::optional<std::string> read_small_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    fail("read", path);
+  }
+  std::string text(4096, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+// Appears whole or not at all, by a link that fails where the name is taken.
+// False where it was.
+bool create_file(const fs::path& path, std::string_view text, bool replace) {
+  const fs::path draft = path.string() + "." + std::to_string(getpid()) + ".new";
+  const int descriptor = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (descriptor < 0) fail("create", draft);
+  const bool written =
+      write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(descriptor) == 0;
+  close(descriptor);
+  if (!written) {
+    unlink(draft.c_str());
+    fail("write", draft);
+  }
+  const int result = replace ? rename(draft.c_str(), path.c_str()) : link(draft.c_str(), path.c_str());
+  const int error = errno;
+  unlink(draft.c_str());
+  errno = error;
+  if (result != 0 && error != EEXIST) fail("create", path);
+  return result == 0;
+}
+
+// From the operating system and not from Env: a secret that a seed decides is none.
+std::string random_secret() {
+  char bytes[32];
+  if (getentropy(bytes, sizeof bytes) != 0) fail("draw random bytes for", "a secret");
+  return base64url({bytes, sizeof bytes});
+}
+
+}  // namespace
+
+void DataFolder::create() const {
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) {
+    errno = error.value();
+    fail("create", path_);
+  }
+}
+
+void DataFolder::check_writable() const {
+  create();
+  const fs::path probe = path_ / "write-probe";
+  create_file(probe, "probe", true);
+  unlink(probe.c_str());
+}
+
+std::optional<std::string> DataFolder::existing_secret(const std::string& name) const {
+  auto text = read_small_file(path_ / name);
+  if (!text) return std::nullopt;
+  text->erase(text->find_last_not_of(" \r\n") + 1);
+  if (text->empty())
+    throw Corrupt("BAD_SECRET_FILE", (path_ / name).string() + " is empty; remove it, and a new secret is made");
+  return text;
+}
+
+std::string DataFolder::secret(const std::string& name) const {
+  if (auto found = existing_secret(name)) return *found;
+  create();
+  create_file(path_ / name, random_secret() + "\n", false);
+  return existing_secret(name).value();
+}
+
+void DataFolder::write_server(const ServerRecord& record) const {
+  create();
+  create_file(path_ / "server.json", to_json(record) + "\n", true);
+}
+
+void DataFolder::remove_server() const {
+  if (const auto record = live_server(); record && record->pid == getpid()) unlink((path_ / "server.json").c_str());
+}
+
+std::optional<ServerRecord> DataFolder::live_server() const {
+  const auto text = read_small_file(path_ / "server.json");
+  if (!text) return std::nullopt;
+  try {
+    const auto record = from_json<ServerRecord>(*text);
+    if (record.pid <= 0 || (kill(static_cast<pid_t>(record.pid), 0) != 0 && errno == ESRCH)) return std::nullopt;
+    return record;
+  } catch (const Invalid&) {
+    throw Corrupt("BAD_SERVER_FILE", (path_ / "server.json").string() + " cannot be read; remove it if no server runs");
+  }
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,54 @@
+// skald outbox list | show
+#include <ostream>
+
+#include "cli/command.h"
+#include "cli/json_view.h"
+#include "cli/output.h"
+#include "http/target.h"
+
+namespace skald::cli {
+namespace {
+
+int list(const Arguments& arguments, const Api& api, std::ostream& out) {
+  const std::string body =
+      ask(api, "GET", "/api/outbox", given(arguments, {"status", "type", "key", "limit", "cursor"}));
+  if (arguments.json()) {
+    out << body << '\n';
+    return kDone;
+  }
+  const JsonView page(body);
+  std::vector<std::vector<std::string>> rows;
+  for (const JsonView& item : page.items())
+    rows.push_back({item["id"], item["type"], item["key"], item["status"], item["retryCount"], item["createdAt"],
+                    item["lastError"]});
+  print_table(out, {"ID", "TYPE", "KEY", "STATUS", "RETRIES", "CREATED", "LAST ERROR"}, rows);
+  print_more(out, page);
+  return kDone;
+}
+
+int show(const Arguments& arguments, const Api& api, std::ostream& out) {
+  const std::string body = ask(api, "GET", "/api/outbox/" + http::encode_segment(arguments.operands[0]));
+  if (arguments.json()) {
+    out << body << '\n';
+    return kDone;
+  }
+  const JsonView entry(body);
+  print_fields(out,
+               entry.fields({"id", "type", "key", "subject", "status", "retryCount", "maxRetries", "nextRetryAt",
+                             "lastError", "contentHash", "lockedBy", "lockedAt", "createdAt", "updatedAt", "payload"}));
+  std::vector<std::vector<std::string>> rows;
+  for (const JsonView& a : entry.items("attempts"))
+    rows.push_back({a["attempt"], a["at"], a["outcome"], a["seconds"], a["worker"], a["error"]});
+  if (rows.empty()) return kDone;
+  out << '\n';
+  print_table(out, {"ATTEMPT", "AT", "OUTCOME", "SECONDS", "WORKER", "ERROR"}, rows);
+  return kDone;
+}
+
+}  // namespace
+
+int run_outbox(const Arguments& arguments, const Api& api, std::ostream& out) {
+  return arguments.command->name == "outbox show" ? show(arguments, api, out) : list(arguments, api, out);
+}
+
+}  // namespace skald::cli

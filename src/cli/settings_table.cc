@@ -1,0 +1,78 @@
+// What can be set.
+#include "cli/settings.h"
+
+namespace skald::cli {
+namespace {
+
+constexpr Setting kSettings[] = {
+    {"listen", Kind::text, "127.0.0.1:8080", "address and port of the API; port 0 takes a free one", 3, 300},
+    {"data", Kind::text, "data", "folder for databases, secrets and dead letters", 1, 4096},
+    {"db", Kind::url, "", "sqlite:DIR, postgresql://… or memory:; empty: sqlite in the data folder", 0, 4096},
+    {"bus", Kind::url, "memory:", "what carries events between services; memory: is this process", 1, 4096},
+    {"services", Kind::list, "donation", "the services to run, separated by commas", 1, 1000},
+    {"log.level", Kind::choice, "info", "the least that is logged", 0, 0, "debug|info|warn|error|critical"},
+    {"auth.secret", Kind::secret, "", "signs and verifies tokens; long and random", 0, 1024},
+    {"http.threads", Kind::integer, "64", "requests that are worked on at once", 1, 512},
+    {"http.allowed_hosts", Kind::list, "", "further Host names that browsers may use, separated by commas", 0, 4096},
+    {"postgres.connections", Kind::integer, "16", "sessions of this process on PostgreSQL", 3, 200},
+    {"outbox.retries_max", Kind::integer, "3", "retries after the first attempt", 0, 100},
+    {"outbox.backoff_first", Kind::duration, "30s", "wait before the first retry; doubled for each further one", 0,
+     86'400},
+    {"outbox.on_dead_letter", Kind::choice, "go_on", "what later events of a dead letter's key do", 0, 0,
+     "go_on|block"},
+    {"outbox.hash_key", Kind::secret, "", "makes content hashes HMACs; never change it while events are pending", 0,
+     1024},
+    {"outbox.lease", Kind::duration, "3s", "how long a silent worker keeps its share (PostgreSQL)", 2, 300},
+    {"outbox.retention", Kind::duration, "7d", "how long completed entries are kept", 60, 3'650 * 86'400},
+    {"donation.webhook", Kind::url, "", "where donations are announced; empty: nowhere", 0, 2048},
+    {"donation.webhook_secret", Kind::secret, "",
+     "signs announcements: whsec_ and base64, or raw; empty: one is made in the data folder", 0, 1024},
+    {"donation.webhook_format", Kind::choice, "cloudevent", "the body of announcements", 0, 0, "cloudevent|discord"},
+    {"webhook.allow_private", Kind::boolean, "false", "let webhooks reach private and loopback addresses", 0, 0},
+    {"alert.webhook", Kind::url, "", "who is told when a dead letter cannot be kept, or an event was tampered with", 0,
+     2048},
+};
+
+}  // namespace
+
+std::span<const Setting> known_settings() { return kSettings; }
+
+const Setting* find_setting(std::string_view path) {
+  for (const Setting& setting : kSettings)
+    if (setting.path == path) return &setting;
+  return nullptr;
+}
+
+std::string environment_name(const Setting& setting) {
+  std::string out = "SKALD_";
+  for (const char c : setting.path)
+    out += c == '.' ? '_' : (c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
+  return out;
+}
+
+std::string flag_name(const Setting& setting) {
+  if (setting.kind == Kind::secret) return "";
+  std::string out(setting.path);
+  for (char& c : out)
+    if (c == '.' || c == '_') c = '-';
+  return out;
+}
+
+std::string allowed_values(const Setting& setting) {
+  switch (setting.kind) {
+    case Kind::integer:
+      return "a whole number from " + std::to_string(setting.low) + " to " + std::to_string(setting.high);
+    case Kind::boolean: return "true or false";
+    case Kind::duration:
+      return "a time such as 500ms, 30s, 5m, 24h or 7d, from " + std::to_string(setting.low) + "s to " +
+             std::to_string(setting.high) + "s";
+    case Kind::choice: {
+      std::string out = "one of ";
+      for (const char c : setting.choices) out += c == '|' ? std::string(", ") : std::string(1, c);
+      return out;
+    }
+    default: return "a text of " + std::to_string(setting.low) + " to " + std::to_string(setting.high) + " bytes";
+  }
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,91 @@
+// A server that nobody asks anything does next to nothing.
+#include <gmock/gmock.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "end_to_end/skald_process.h"
+#include "support/test_database.h"
+
+namespace skald::test {
+namespace {
+
+// What is measured here is a rate over real time, so real time has to pass.
+constexpr int kSeconds = 5;
+void let_pass(int seconds) { poll(nullptr, 0, seconds * 1000); }
+
+std::int64_t cpu_ticks(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  std::int64_t user = 0, system = 0;
+  fields >> user >> system;
+  return user + system;
+}
+
+void expect_little_cpu(const SkaldServer& server, std::int64_t before) {
+  const std::int64_t allowed = sysconf(_SC_CLK_TCK) * kSeconds / 100;  // 1 %
+  EXPECT_LE(cpu_ticks(server.pid()) - before, std::max<std::int64_t>(allowed, 2));
+}
+
+// Bytes that system calls of the process brought or took.
+std::int64_t bytes_moved(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/io");
+  std::int64_t sum = 0, value = 0;
+  for (std::string name; file >> name >> value;)
+    if (name == "rchar:" || name == "wchar:") sum += value;
+  return sum;
+}
+
+TEST(IdleTest, OnSqliteNothingIsReadOrWritten) {
+  const TemporaryFolder folder;
+  SkaldServer server({"--data", folder.path().string()});
+  EXPECT_EQ(server.request("GET", "/readyz").status, 200);
+  let_pass(2);
+  const std::int64_t ticks = cpu_ticks(server.pid()), bytes = bytes_moved(server.pid());
+  ASSERT_GT(bytes, 0);
+  let_pass(kSeconds);
+  expect_little_cpu(server, ticks);
+  EXPECT_EQ(bytes_moved(server.pid()), bytes);
+}
+
+// Transactions of one database, as the server counts them. Each look is one itself.
+class TransactionCount {
+ public:
+  explicit TransactionCount(const std::string& url) : connection_(PQconnectdb(url.c_str()), PQfinish) {}
+  std::int64_t now() {
+    run("SELECT pg_stat_force_next_flush()");
+    run("SELECT pg_stat_clear_snapshot()");
+    const auto result =
+        run("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()");
+    return std::stoll(PQgetvalue(result.get(), 0, 0));
+  }
+
+ private:
+  std::shared_ptr<PGresult> run(const char* sql) { return {PQexec(connection_.get(), sql), PQclear}; }
+  std::unique_ptr<PGconn, void (*)(PGconn*)> connection_;
+};
+
+TEST(IdleTest, OnPostgresqlThereIsAtMostOneTransactionPerSecond) {
+  const TemporaryFolder folder;
+  const ScratchPostgres database;
+  SkaldServer server({"--data", folder.path().string(), "--db", database.url()});
+  EXPECT_EQ(server.request("GET", "/readyz").status, 200);
+  TransactionCount count(database.url());
+  let_pass(3);
+  const std::int64_t before = count.now(), ticks = cpu_ticks(server.pid());
+  let_pass(kSeconds);
+  const std::int64_t own = 3;  // of count.now()
+  // Sessions report what they did with up to a second's delay.
+  EXPECT_LE(count.now() - before - own, kSeconds + 2);
+  expect_little_cpu(server, ticks);
+}
+
+}  // namespace
+}  // namespace skald::test

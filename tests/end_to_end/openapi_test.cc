@@ -1,0 +1,120 @@
+// Every path of /openapi.json answers as it says.
+#include <gmock/gmock.h>
+
+#include "end_to_end/skald_process.h"
+#include "support/test_database.h"
+
+namespace skald::test {
+namespace {
+
+using boost::json::object;
+using boost::json::value;
+
+bool has_type(const value& what, std::string_view type) {
+  if (type == "object") return what.is_object();
+  if (type == "array") return what.is_array();
+  if (type == "string") return what.is_string();
+  if (type == "boolean") return what.is_bool();
+  if (type == "integer") return what.is_int64() || what.is_uint64();
+  if (type == "number") return what.is_number();
+  return type == "null" && what.is_null();
+}
+
+// Enough of JSON Schema for what we write: type, properties, required, items, enum.
+void expect_fits(const value& what, const value& schema, const std::string& at) {
+  if (!schema.is_object()) return;
+  const object& rules = schema.get_object();
+  if (const auto* type = rules.if_contains("type"); type != nullptr && type->is_string()) {
+    EXPECT_TRUE(has_type(what, type->get_string())) << at << " should be " << type->get_string();
+  }
+  if (const auto* names = rules.if_contains("enum")) {
+    EXPECT_NE(std::find(names->as_array().begin(), names->as_array().end(), what), names->as_array().end()) << at;
+  }
+  if (what.is_object()) {
+    if (const auto* required = rules.if_contains("required")) {
+      for (const value& name : required->as_array())
+        EXPECT_TRUE(what.get_object().contains(name.as_string())) << at << " lacks " << name;
+    }
+    if (const auto* properties = rules.if_contains("properties")) {
+      for (const auto& member : what.get_object()) {
+        const auto* rule = properties->as_object().if_contains(member.key());
+        EXPECT_NE(rule, nullptr) << at << "/" << member.key() << " is not in the schema";
+        if (rule != nullptr) expect_fits(member.value(), *rule, at + "/" + std::string(member.key()));
+      }
+    }
+  }
+  if (const auto* items = rules.if_contains("items"); items != nullptr && what.is_array())
+    for (const value& item : what.get_array()) expect_fits(item, *items, at + "/*");
+}
+
+class OpenApiTest : public testing::Test {
+ protected:
+  // The documented path with something real for its {name}, where there is something.
+  std::string target_for(const std::string& path) {
+    std::string out;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      if (path[i] != '{') {
+        out += path[i];
+        continue;
+      }
+      const std::size_t end = path.find('}', i);
+      out += path.starts_with("/donation/") ? "r1" : path.starts_with("/api/outbox") ? entry_ : "unknown";
+      i = end;
+    }
+    return out;
+  }
+
+  void expect_as_documented(const std::string& method, const std::string& path, const object& operation) {
+    const std::string at = method + " " + path;
+    const object& responses = operation.at("responses").as_object();
+    int success = 0;
+    for (const auto& response : responses)
+      if (response.key() != "default") success = std::stoi(std::string(response.key()));
+    const auto* content = responses.at(std::to_string(success)).as_object().if_contains("content");
+    if (content != nullptr && content->as_object().contains("text/event-stream")) return;  // never ends
+
+    const HttpAnswer answer = server_.request(method, target_for(path));
+    if (answer.status >= 400) {
+      EXPECT_LT(answer.status, 500) << at << answer.body;
+      EXPECT_TRUE(answer.is_problem()) << at << answer.head;
+      const bool excused = method != "GET" || path.find("dead-letters/{") != path.npos;
+      EXPECT_TRUE(excused) << at << " answered " << answer.status << ": " << answer.body;
+      expect_fits(answer.json(), document_.at("components").at("schemas").at("Problem"), at);
+      return;
+    }
+    EXPECT_EQ(answer.status, success) << at;
+    if (content != nullptr && content->as_object().contains("application/json"))
+      expect_fits(answer.json(), content->at("application/json").at("schema"), at);
+  }
+
+  TemporaryFolder folder_;
+  SkaldServer server_{{"--data", folder_.path().string()}};
+  value document_;
+  std::string entry_;
+};
+
+TEST_F(OpenApiTest, EveryPathAnswersAsItSays) {
+  server_.request("POST", "/donation/donations",
+                  R"({"requestId":"r1","donor":"kim","amount":5,"currency":"EUR","message":"hi"})");
+  entry_ = server_.request("GET", "/donation/donations/r1").json().at("outbox").at("id").as_string();
+  document_ = server_.request("GET", "/openapi.json").json();
+  int paths = 0;
+  for (const auto& path : document_.at("paths").as_object()) {
+    for (const auto& operation : path.value().as_object()) {
+      std::string method(operation.key());
+      for (char& c : method) c = static_cast<char>(c - 'a' + 'A');
+      expect_as_documented(method, std::string(path.key()), operation.value().as_object());
+    }
+    ++paths;
+  }
+  EXPECT_GE(paths, 15);
+  for (const char* path :
+       {"/api/outbox", "/api/outbox/{id}", "/api/dead-letters", "/api/dead-letters/{id}",
+        "/api/dead-letters/{id}/replay", "/api/dead-letters/{id}/discard", "/api/dead-letters/import", "/api/audit",
+        "/api/workers", "/api/stream", "/healthz", "/readyz", "/metrics", "/openapi.json", "/donation/donations",
+        "/donation/donations/{requestId}", "/donation/reconcile", "/donation/invariants"})
+    EXPECT_TRUE(document_.at("paths").as_object().contains(path)) << path;
+}
+
+}  // namespace
+}  // namespace skald::test
