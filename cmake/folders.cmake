@@ -32,7 +32,15 @@ function(skald_folder name)
     list(TRANSFORM ARG_TEST_DEPS PREPEND skald_)
     skald_test(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE skald_${name} ${ARG_TEST_DEPS})
+    skald_unit_test(${name}_test)
   endif()
+endfunction()
+
+# What also runs under the sanitizers: `unit` to ctest, `all_tests` to the build.
+add_custom_target(all_tests)
+function(skald_unit_test name)
+  set_property(TEST ${name} APPEND PROPERTY LABELS unit)
+  add_dependencies(all_tests ${name})
 endfunction()
 
 # A gtest program that ctest runs as one test.

@@ -32,9 +32,6 @@ build() {
   cmake --build "$root/build/$preset" --parallel "$(nproc)" ${@:+--target "$@"}
 }
 
-# has_target PRESET TARGET
-has_target() { ninja -C "$root/build/$1" -t query "$2" >/dev/null 2>&1; }
-
 # program PRESET NAME: where the built program lies.
 program() { find "$root/build/$1" -type f -name "$2" -perm -u+x -print -quit; }
 

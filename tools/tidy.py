@@ -31,7 +31,7 @@ CLOCKS = re.compile(
 HEADERS = {
     "error": "base", "time": "base", "event": "base", "json": "base", "row": "base", "schema": "base",
     "entry": "base",
-    "env": "env",
+    "env": "env", "id": "env",
     "database": "store", "typed_rows": "store",
     "bus": "bus",
     "inbox": "inbox",
@@ -100,7 +100,7 @@ def handed_in(tree):
             continue
         for number, line in tree.lines(path):
             code = re.sub(r"(?<!:)//.*", "", line)
-            found = CLOCKS.search(code) or (not path.endswith("_test.cc") and THREADS.search(code))
+            found = CLOCKS.search(code) or (not path.endswith(("_test.cc", "_fixture.h")) and THREADS.search(code))
             if found:
                 yield path, number, f"{found[0]} is used; take time, randomness and threads from skald::Env or src/runtime"
 
@@ -207,7 +207,9 @@ def dead_scripts(tree):
             continue
         whole = re.compile(rf"(?<![\w-]){re.escape(posixpath.basename(path))}\b")
         imported = re.compile(rf"\b(?:import|from)\b.*\b{re.escape(stem(path))}\b")
-        others = (other for other in tree.files if other != path and suffix(other) != ".md")
+        # A reader of the docs runs what lies in docs/; elsewhere a mention runs nothing.
+        others = (other for other in tree.files
+                  if other != path and (suffix(other) != ".md" or path.startswith("docs/")))
         if not any(whole.search(tree.text(other)) or (suffix(other) in SCRIPTS and imported.search(tree.text(other)))
                    for other in others):
             yield path, 1, "nothing runs or imports this file; delete it"

@@ -30,13 +30,6 @@ struct EngineOptions {
   bool works = true;              // false: only emits; other processes deliver
 };
 
-// Work that is due every so often, once across all processes of a database.
-struct Job {
-  std::string name;
-  Duration every;
-  std::function<void()> run;      // what it throws is logged and counted
-};
-
 struct WorkerView {
   std::string id, host;
   std::int64_t pid = 0;

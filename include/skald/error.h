@@ -13,8 +13,7 @@ namespace skald {
 // sentence for a person that says what to do.
 class Error : public std::runtime_error {
  public:
-  Error(std::string code, const std::string& message)
-      : std::runtime_error(message), code_(std::move(code)) {}
+  Error(std::string code, const std::string& message) : std::runtime_error(message), code_(std::move(code)) {}
   const std::string& code() const noexcept { return code_; }
 
  private:
@@ -22,48 +21,73 @@ class Error : public std::runtime_error {
 };
 
 // The request contradicts what is stored (a second donation with one id).
-struct Conflict : Error { using Error::Error; };
+struct Conflict : Error {
+  using Error::Error;
+};
 
 // Somebody else is at it; the same request may succeed later.
 struct Busy : Error {
-  Busy(std::string code, const std::string& message,
-       std::optional<std::chrono::milliseconds> after = std::nullopt)
+  Busy(std::string code, const std::string& message, std::optional<std::chrono::milliseconds> after = std::nullopt)
       : Error(std::move(code), message), retry_after(after) {}
   std::optional<std::chrono::milliseconds> retry_after;
 };
 
 // What was read has changed since: read again and decide again.
-struct Stale : Error { using Error::Error; };
+struct Stale : Error {
+  using Error::Error;
+};
 
 // A row lock was not free within its time limit.
-struct LockTimeout : Error { using Error::Error; };
+struct LockTimeout : Error {
+  using Error::Error;
+};
 
 // Locks were asked for against the global order: a bug in the caller.
-struct LockOrder : Error { using Error::Error; };
+struct LockOrder : Error {
+  using Error::Error;
+};
 
 // The business says no. Trying again cannot help.
-struct Refused : Error { using Error::Error; };
+struct Refused : Error {
+  using Error::Error;
+};
 
 // A database, bus or peer cannot be reached or cannot work now; nothing happened.
-struct Unavailable : Error { using Error::Error; };
+struct Unavailable : Error {
+  using Error::Error;
+};
 
 // A commit was sent and its answer never came, and it could not be found out
 // yet whether it happened. The caller must not assume either.
-struct CommitUnknown : Error { using Error::Error; };
+struct CommitUnknown : Error {
+  using Error::Error;
+};
 
 // Well-formed input with values that cannot be accepted.
-struct Invalid : Error { using Error::Error; };
+struct Invalid : Error {
+  using Error::Error;
+};
 
 // Input that cannot even be read (bad JSON, bad UTF-8).
-struct Malformed : Invalid { using Invalid::Invalid; };
+struct Malformed : Invalid {
+  using Invalid::Invalid;
+};
 
 // Stored data contradicts itself or fails its checksum.
-struct Corrupt : Error { using Error::Error; };
+struct Corrupt : Error {
+  using Error::Error;
+};
 
-struct NotFound : Error { using Error::Error; };
+struct NotFound : Error {
+  using Error::Error;
+};
 
 // The caller has not shown who it is, or may not do this.
-struct Unauthorized : Error { using Error::Error; };
-struct Forbidden : Error { using Error::Error; };
+struct Unauthorized : Error {
+  using Error::Error;
+};
+struct Forbidden : Error {
+  using Error::Error;
+};
 
 }  // namespace skald

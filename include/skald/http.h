@@ -65,7 +65,9 @@ struct Response {
   std::map<std::string, std::string> headers;
 
   template <class T>
-  static Response json(int status, const T& value) { return {status, to_json(value), "application/json", {}}; }
+  static Response json(int status, const T& value) {
+    return {status, to_json(value), "application/json", {}};
+  }
   static Response text(std::string body) { return {200, std::move(body), "text/plain; charset=utf-8", {}}; }
 };
 
@@ -134,8 +136,7 @@ template <class T> inline constexpr bool is_listing<Listing<T>> = true;
 
 template <class In, class Out>
 Doc describe(std::string summary, int success = 200, std::vector<std::string> query = {}) {
-  Doc doc{.summary = std::move(summary), .success = success,
-          .query = std::move(query), .paged = is_listing<Out>};
+  Doc doc{.summary = std::move(summary), .success = success, .query = std::move(query), .paged = is_listing<Out>};
   if constexpr (!std::is_void_v<In>) doc.request_schema = json_schema<In>();
   if constexpr (!std::is_void_v<Out>) doc.response_schema = json_schema<Out>();
   return doc;
@@ -149,7 +150,8 @@ class Router {
   virtual ~Router() = default;
   virtual void get(std::string path, Access access, Doc doc, Handler handler) = 0;
   // `db` holds the effect and the idempotency keys; it outlives the router.
-  virtual void write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) = 0;
+  virtual void write(Database& db, std::string method, std::string path, Access access, Doc doc,
+                     WriteHandler handler) = 0;
   virtual void stream(std::string path, Access access, Doc doc, StreamHandler handler) = 0;
   void post(Database& db, std::string path, Access access, Doc doc, WriteHandler handler) {
     write(db, "POST", std::move(path), access, std::move(doc), std::move(handler));

@@ -62,9 +62,13 @@ std::string child(std::string_view pointer, std::string_view name);
 template <class T> struct Codec;
 
 template <class T>
-void write(std::string& out, const T& value) { Codec<T>::write(out, value); }
+void write(std::string& out, const T& value) {
+  Codec<T>::write(out, value);
+}
 template <class T>
-T read(const boost::json::value& value, const std::string& at) { return Codec<T>::read(value, at); }
+T read(const boost::json::value& value, const std::string& at) {
+  return Codec<T>::read(value, at);
+}
 
 template <> struct Codec<bool> {
   static void write(std::string& out, bool value) { out += value ? "true" : "false"; }
@@ -122,7 +126,8 @@ template <DescribedEnum E> struct Codec<E> {
 
 template <class T> struct Codec<std::optional<T>> {
   static void write(std::string& out, const std::optional<T>& value) {
-    if (value) json::write(out, *value); else out += "null";
+    if (value) json::write(out, *value);
+    else out += "null";
   }
   static std::optional<T> read(const boost::json::value& value, const std::string& at) {
     if (value.is_null()) return std::nullopt;
@@ -218,7 +223,8 @@ template <Described T> struct Codec<T> {
   static void refuse_unknown(const boost::json::object& object, const std::string& at) {
     for (const auto& member : object) {
       bool known = false;
-      boost::mp11::mp_for_each<MembersOf<T>>([&](auto d) { known = known || to_camel(d.name) == std::string_view(member.key()); });
+      boost::mp11::mp_for_each<MembersOf<T>>(
+          [&](auto d) { known = known || to_camel(d.name) == std::string_view(member.key()); });
       if (!known) fail(child(at, member.key()), "no such member: remove it");
     }
   }

@@ -50,6 +50,13 @@ struct OutboxOptions {
   Duration retention = 7 * 24h;      // of COMPLETED entries
 };
 
+// Work that is due every so often, once across all processes of a database.
+struct Job {
+  std::string name;
+  Duration every;
+  std::function<void()> run;      // what it throws is logged and counted
+};
+
 bool matches_type(std::string_view pattern, std::string_view type);
 
 }  // namespace skald

@@ -69,7 +69,10 @@ const std::string& save_sql() {
     std::size_t index = 0, key = 0, version = 0;
     boost::mp11::mp_for_each<MembersOf<T>>([&](auto member) {
       ++index;
-      if (Table<T>::key == std::string_view(member.name)) { key = index; return; }
+      if (Table<T>::key == std::string_view(member.name)) {
+        key = index;
+        return;
+      }
       if (!sets.empty()) sets += ", ";
       if (std::string_view(member.name) == "version") {
         version = index;
@@ -121,7 +124,8 @@ template <Described T>
 void Transaction::save(T& row) {
   const auto params = detail::column_params(row);
   if (run(detail::save_sql<T>(), params).affected() != 1)
-    throw Stale("STALE_ROW", "a row of " + std::string(Table<T>::name) + " has changed since it was read; read it again");
+    throw Stale("STALE_ROW",
+                "a row of " + std::string(Table<T>::name) + " has changed since it was read; read it again");
   ++row.version;
 }
 

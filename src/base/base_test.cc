@@ -19,8 +19,9 @@ TEST(Time, FormatsAndParsesRfc3339) {
 }
 
 TEST(Time, RefusesWhatIsNoTime) {
-  for (const char* bad : {"", "2023", "2023-13-01T00:00:00Z", "2023-02-30T00:00:00Z", "2023-01-01T24:00:00Z", "2023-01-01T00:00:00",
-                          "2023-01-01T00:00:00Zx", "2023-01-01T00:00:00.Z", "2023-01-01T00:00:00+25:00"})
+  for (const char* bad :
+       {"", "2023", "2023-13-01T00:00:00Z", "2023-02-30T00:00:00Z", "2023-01-01T24:00:00Z", "2023-01-01T00:00:00",
+        "2023-01-01T00:00:00Zx", "2023-01-01T00:00:00.Z", "2023-01-01T00:00:00+25:00"})
     EXPECT_THROW(parse_time(bad), Invalid) << bad;
 }
 
@@ -31,7 +32,8 @@ RC_GTEST_PROP(Time, RoundTrips, (std::int64_t micros)) {
 
 TEST(Hash, MatchesKnownVectors) {
   EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
 TEST(Hash, FieldsCannotRunIntoEachOther) {
@@ -66,7 +68,8 @@ TEST(Text, CutsBetweenCharacters) {
 
 TEST(Text, KnowsWhatIsNoUtf8) {
   EXPECT_TRUE(is_utf8("한국어 ok \xf0\x9f\x98\x80"));
-  for (const char* bad : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) EXPECT_FALSE(is_utf8(bad));
+  for (const char* bad : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"})
+    EXPECT_FALSE(is_utf8(bad));
 }
 
 }  // namespace

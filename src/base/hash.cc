@@ -19,7 +19,9 @@ const EVP_MD* sha256_algorithm() {
 }
 
 EVP_MD_CTX* thread_context() {
-  struct Free { void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); } };
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
   thread_local const std::unique_ptr<EVP_MD_CTX, Free> context(EVP_MD_CTX_new());
   return context.get();
 }

@@ -12,7 +12,10 @@ std::string to_camel(std::string_view snake) {
   out.reserve(snake.size());
   bool upper = false;
   for (char c : snake) {
-    if (c == '_') { upper = true; continue; }
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
     out += upper ? static_cast<char>(c - 'a' + 'A') : c;
     upper = false;
   }
@@ -51,7 +54,10 @@ void write_integer(std::string& out, std::int64_t value) {
 }
 
 void write_real(std::string& out, double value) {
-  if (!std::isfinite(value)) { out += "null"; return; }  // JSON has no such number
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }  // JSON has no such number
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   out.append(buffer, end);
@@ -65,7 +71,8 @@ boost::json::value parse(std::string_view text) {
 }
 
 void fail(std::string_view pointer, std::string_view wanted) {
-  throw Invalid("INVALID_VALUE", "at " + std::string(pointer.empty() ? "/" : pointer) + ": expected " + std::string(wanted));
+  throw Invalid("INVALID_VALUE",
+                "at " + std::string(pointer.empty() ? "/" : pointer) + ": expected " + std::string(wanted));
 }
 
 std::string child(std::string_view pointer, std::string_view name) {
@@ -83,8 +90,7 @@ std::int64_t read_integer(const boost::json::value& value, const std::string& at
   boost::system::error_code error;
   const auto number = value.is_number() ? value.to_number<std::int64_t>(error) : 0;
   if (!value.is_number() || value.is_double() || error) fail(at, "a whole number");
-  if (number < low || number > high)
-    fail(at, "a number from " + std::to_string(low) + " to " + std::to_string(high));
+  if (number < low || number > high) fail(at, "a number from " + std::to_string(low) + " to " + std::to_string(high));
   return number;
 }
 

@@ -39,9 +39,11 @@ TEST(Json, WritesMembersInCamelCaseAndLeavesAbsentOptionalsOut) {
 }
 
 TEST(Json, ErrorsNameThePlace) {
-  EXPECT_NE(error_of(R"({"amount":1,"parts":[{"someName":7}],"colour":"red"})").find("/parts/0/someName"), std::string::npos);
+  EXPECT_NE(error_of(R"({"amount":1,"parts":[{"someName":7}],"colour":"red"})").find("/parts/0/someName"),
+            std::string::npos);
   EXPECT_NE(error_of(R"({"amount":1.5,"parts":[],"colour":"red"})").find("/amount"), std::string::npos);
-  EXPECT_NE(error_of(R"({"amount":99999999999999999999,"parts":[],"colour":"red"})").find("/amount"), std::string::npos);
+  EXPECT_NE(error_of(R"({"amount":99999999999999999999,"parts":[],"colour":"red"})").find("/amount"),
+            std::string::npos);
   EXPECT_NE(error_of(R"({"parts":[],"colour":"red"})").find("required"), std::string::npos);
   EXPECT_NE(error_of(R"({"amount":1,"parts":[],"colour":"red","more":1})").find("/more"), std::string::npos);
   EXPECT_NE(error_of(R"({"amount":1,"parts":[],"colour":"pink"})").find("/colour"), std::string::npos);

@@ -43,7 +43,8 @@ std::string cut_text(std::string_view text, std::size_t bytes_max) {
     const std::size_t length = character_length(text);
     const bool storable = length != 0 && text[0] != '\0';
     if (out.size() + (storable ? length : 1) > bytes_max) break;
-    if (storable) out += text.substr(0, length); else out += '?';
+    if (storable) out += text.substr(0, length);
+    else out += '?';
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;

@@ -8,7 +8,8 @@ namespace skald {
 namespace {
 
 [[noreturn]] void bad_time(std::string_view text) {
-  throw Invalid("BAD_TIME", "not an RFC 3339 time: '" + std::string(text.substr(0, 40)) + "'; write it like 2026-01-31T12:00:00Z");
+  throw Invalid("BAD_TIME",
+                "not an RFC 3339 time: '" + std::string(text.substr(0, 40)) + "'; write it like 2026-01-31T12:00:00Z");
 }
 
 // Reads fixed-width digits and separators from the front.

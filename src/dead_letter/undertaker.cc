@@ -64,7 +64,8 @@ Undertaker::Rest Undertaker::bury_in_table(const Burial& burial, const Surroundi
   db_.write("bury", [&](Transaction& tx) {
     rest = around.still_ours(tx) ? Rest::table : Rest::not_ours;
     if (rest == Rest::not_ours) return;
-    if (seam::holds(seam::Rule::dead_letter_kept)) letters::put(tx, letters::from_entry(burial.entry, burial.reason, burial.error, tx.now()));
+    if (seam::holds(seam::Rule::dead_letter_kept))
+      letters::put(tx, letters::from_entry(burial.entry, burial.reason, burial.error, tx.now()));
     end_entry(tx, burial, around);
   });
   if (rest == Rest::table) env_.observer.count("dead_letters_total");
@@ -78,8 +79,8 @@ bool Undertaker::bury_in_file(const Burial& burial) {
     file_->append(record);
   } catch (const Error& error) {
     env_.observer.count("dead_letter_unsaved_total");
-    alert_("DEAD_LETTER_UNSAVED", "neither the dead-letter table nor the fallback file could take event " + burial.entry.id +
-                                      "; it stays in the outbox: " + error.what());
+    alert_("DEAD_LETTER_UNSAVED", "neither the dead-letter table nor the fallback file could take event " +
+                                      burial.entry.id + "; it stays in the outbox: " + error.what());
     if (file_ != nullptr) file_->reopen();  // the next try begins on a descriptor that has not failed
     return false;
   }
@@ -96,12 +97,20 @@ Import import_fallback_file(Env env, Database& db, const std::string& path, std:
       file->path(),
       [&](std::string_view record) {
         const auto letter = from_json<DeadLetter>(record);
+        bool under_way = false;
         const bool fresh = db.write_result("import dead letter", [&](Transaction& tx) {
-          if (letters::find(tx, letter.id)) return false;
+          const auto before = letters::find(tx, letter.id);
+          const auto entry = tables::outbox::find(tx, letter.id);
+          // The file has it before its entry ends: it may still end, or be delivered.
+          under_way = entry && entry->status != EntryStatus::DEAD_LETTER && entry->status != EntryStatus::COMPLETED;
+          if (under_way || (entry && entry->status == EntryStatus::COMPLETED)) return false;
+          // A letter that was replayed and has died again counts as dead again.
+          if (before && before->state != letters::State::REPLAYED) return false;
           letters::put(tx, letter);
           tables::audit::insert(tx, env.random, actor, "dead-letter.import", letter.id, letter.reason);
           return true;
         });
+        if (under_way) FallbackFile(path).append(record);  // for the next import to decide
         ++(fresh ? result.imported : result.known);
       },
       [&](std::uint64_t line, std::string_view why) {
@@ -110,7 +119,8 @@ Import import_fallback_file(Env env, Database& db, const std::string& path, std:
                          "\"line\":" + std::to_string(line) + ",\"why\":" + to_json(std::string(why)));
       });
   // A torn last line never counted; anything else may still be read by a person.
-  if (result.damaged > 0) std::filesystem::copy_file(file->path(), path + ".damaged." + make_id(env.clock.now(), env.random));
+  if (result.damaged > 0)
+    std::filesystem::copy_file(file->path(), path + ".damaged." + make_id(env.clock.now(), env.random));
   file->finish();
   return result;
 }
@@ -120,11 +130,18 @@ void replay(Transaction& tx, Random& random, std::string_view id, std::string_vi
   const auto letter = letters::find_locked(tx, id);
   if (!letter) throw NotFound("DEAD_LETTER_NOT_FOUND", "there is no dead letter " + std::string(id));
   if (!letters::resolve(tx, id, letters::State::REPLAYED, ""))
-    throw Conflict("NOT_DEAD", "the dead letter " + std::string(id) + " was already " + std::string(enum_name(letter->state)));
+    throw Conflict("NOT_DEAD",
+                   "the dead letter " + std::string(id) + " was already " + std::string(enum_name(letter->state)));
   const bool blocked = tx.execute("DELETE FROM skald_blocked_key WHERE event_id = $1", id) > 0;
   // Later events of the key have gone on unless it was blocked for this one.
-  if (!tables::outbox::revive(tx, id, !blocked)) {
-    const Event event{letter->id, letter->type, letter->key, letter->subject, letter->payload, letter->traceparent};
+  const bool same = seam::holds(seam::Rule::replay_through_inbox);
+  if (!same || !tables::outbox::revive(tx, id, !blocked)) {
+    const Event event{same ? letter->id : make_id(tx.now(), random),
+                      letter->type,
+                      letter->key,
+                      letter->subject,
+                      letter->payload,
+                      letter->traceparent};
     const tables::outbox::NewEntry entry{&event, letter->content_hash, 3};
     tables::outbox::insert(tx, std::span(&entry, 1));
   }
@@ -136,7 +153,8 @@ void discard(Transaction& tx, Random& random, std::string_view id, std::string_v
   const auto letter = letters::find_locked(tx, id);
   if (!letter) throw NotFound("DEAD_LETTER_NOT_FOUND", "there is no dead letter " + std::string(id));
   if (!letters::resolve(tx, id, letters::State::DISCARDED, reason))
-    throw Conflict("NOT_DEAD", "the dead letter " + std::string(id) + " was already " + std::string(enum_name(letter->state)));
+    throw Conflict("NOT_DEAD",
+                   "the dead letter " + std::string(id) + " was already " + std::string(enum_name(letter->state)));
   letters::unblock_key(tx, id);
   tables::audit::insert(tx, random, actor, "dead-letter.discard", id, reason);
 }

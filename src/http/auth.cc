@@ -35,15 +35,17 @@ Caller Authenticator::identify(std::string_view authorization) const {
   if (!is_bearer(authorization))
     throw Unauthorized("BAD_TOKEN", "the Authorization header must be `Bearer TOKEN`; `skald token` makes one");
   if (!secret_)
-    throw Unauthorized("BAD_TOKEN", "this server has no auth.secret and cannot verify tokens; send none, or configure one");
+    throw Unauthorized("BAD_TOKEN",
+                       "this server has no auth.secret and cannot verify tokens; send none, or configure one");
   const Claims claims = verify_token(*secret_, authorization.substr(7), env_.clock.now());
   return {claims.role, claims.subject};
 }
 
 void refuse_open_listen(std::string_view host, bool has_secret) {
   if (has_secret || is_loopback(host)) return;
-  throw Invalid("OPEN_LISTEN", "listening on " + std::string(host) +
-                                   " would let everybody in: set auth.secret (SKALD_AUTH_SECRET), or listen on 127.0.0.1");
+  throw Invalid("OPEN_LISTEN",
+                "listening on " + std::string(host) +
+                    " would let everybody in: set auth.secret (SKALD_AUTH_SECRET), or listen on 127.0.0.1");
 }
 
 }  // namespace skald::http

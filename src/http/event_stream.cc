@@ -1,8 +1,8 @@
 // A connection that has become a server-sent event stream.
+#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
-#include <array>
 
 #include "http/connection.h"
 
@@ -26,14 +26,19 @@ std::string chunk(std::string_view text) {
 class EventStream final : public Connection, public std::enable_shared_from_this<EventStream> {
  public:
   EventStream(Core& core, Socket socket, Stream stream, bool chunked)
-      : core_(core), socket_(std::move(socket)), stream_(std::move(stream)), chunked_(chunked),
-        write_deadline_(core.io), heartbeat_(core.io), signalled_(std::make_shared<std::atomic<bool>>(false)) {}
+      : core_(core),
+        socket_(std::move(socket)),
+        stream_(std::move(stream)),
+        chunked_(chunked),
+        write_deadline_(core.io),
+        heartbeat_(core.io),
+        signalled_(std::make_shared<std::atomic<bool>>(false)) {}
 
   void start(std::string head) {
     ++core_.streams;
     core_.env.observer.gauge("http_streams", static_cast<double>(core_.streams));
-    subscription_ = core_.publisher.subscribe(
-        stream_.topic, [&io = core_.io, signalled = signalled_, weak = weak_from_this()] {
+    subscription_ =
+        core_.publisher.subscribe(stream_.topic, [&io = core_.io, signalled = signalled_, weak = weak_from_this()] {
           if (signalled->exchange(true)) return;
           boost::asio::post(io, [signalled, weak] {
             signalled->store(false);
@@ -81,9 +86,8 @@ class EventStream final : public Connection, public std::enable_shared_from_this
         json::write_string(fields, error.what());
         core->env.observer.log(Observer::Level::warn, "an event stream was cut", fields);
       }
-      boost::asio::post(core->io, [stream = std::move(stream), text = std::move(text)]() mutable {
-        stream->told(std::move(text));
-      });
+      boost::asio::post(
+          core->io, [stream = std::move(stream), text = std::move(text)]() mutable { stream->told(std::move(text)); });
     }
   };
 
@@ -118,9 +122,8 @@ class EventStream final : public Connection, public std::enable_shared_from_this
     writing_ = true;
     out_ = std::move(bytes);
     write_deadline_.set(core_.options.body_timeout, [self = shared_from_this()] { self->close(); });
-    boost::asio::async_write(socket_, boost::asio::buffer(out_), [self = shared_from_this()](Failure failure, std::size_t) {
-      self->written(failure);
-    });
+    boost::asio::async_write(socket_, boost::asio::buffer(out_),
+                             [self = shared_from_this()](Failure failure, std::size_t) { self->written(failure); });
   }
 
   void written(Failure failure) {
@@ -150,11 +153,13 @@ class EventStream final : public Connection, public std::enable_shared_from_this
 
   // Nothing is expected from the client but its end; a little noise is ignored.
   void watch_client() {
-    socket_.async_read_some(boost::asio::buffer(noise_), [self = shared_from_this()](Failure failure, std::size_t size) {
-      self->noise_bytes_ += size;
-      if (failure || self->noise_bytes_ > self->core_.options.header_bytes_max) return self->close();
-      self->watch_client();
-    });
+    socket_.async_read_some(boost::asio::buffer(noise_),
+                            [self = shared_from_this()](Failure failure, std::size_t size) {
+                              self->noise_bytes_ += size;
+                              if (failure || self->noise_bytes_ > self->core_.options.header_bytes_max)
+                                return self->close();
+                              self->watch_client();
+                            });
   }
 
   Core& core_;

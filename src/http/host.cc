@@ -80,7 +80,8 @@ std::optional<Problem> HostGuard::check(std::string_view host_text, std::string_
   const auto host = parse_authority(host_text);
   if (!host) return Problem{400, "BAD_HOST", "the Host header is missing or cannot be read", {}};
   if (!is_ours(*host, local_address) && !is_allowed(*host))
-    return Problem{421, "MISDIRECTED_HOST", "this server does not answer for that Host; add it to http.allowed_hosts", {}};
+    return Problem{
+        421, "MISDIRECTED_HOST", "this server does not answer for that Host; add it to http.allowed_hosts", {}};
 
   if (origin.empty()) return std::nullopt;
   const bool secure = origin.starts_with("https://");
@@ -90,7 +91,10 @@ std::optional<Problem> HostGuard::check(std::string_view host_text, std::string_
     const bool same = from && from->name == host->name && from->port.value_or(usual) == host->port.value_or(usual);
     if (same || (from && is_allowed(*from))) return std::nullopt;
   }
-  return Problem{403, "FORBIDDEN_ORIGIN", "requests of pages from that Origin are refused; add its host to http.allowed_hosts", {}};
+  return Problem{403,
+                 "FORBIDDEN_ORIGIN",
+                 "requests of pages from that Origin are refused; add its host to http.allowed_hosts",
+                 {}};
 }
 
 bool HostGuard::is_ours(const Authority& host, std::string_view local_address) const {

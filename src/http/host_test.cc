@@ -5,23 +5,26 @@
 namespace skald::http {
 namespace {
 
-int status(const HostGuard& guard, std::string_view host, std::string_view origin = "", std::string_view local = "127.0.0.1") {
+int status(const HostGuard& guard, std::string_view host, std::string_view origin = "",
+           std::string_view local = "127.0.0.1") {
   const auto problem = guard.check(host, origin, local);
   return problem ? problem->status : 200;
 }
 
 TEST(Host, TheServersOwnNamesAreTakenWithAndWithoutPort) {
   const HostGuard guard("10.0.0.5", 8080, {});
-  for (const char* host : {"10.0.0.5", "10.0.0.5:8080", "localhost:8080", "LOCALHOST", "127.0.0.1:8080", "[::1]:8080", "[::1]"})
+  for (const char* host :
+       {"10.0.0.5", "10.0.0.5:8080", "localhost:8080", "LOCALHOST", "127.0.0.1:8080", "[::1]:8080", "[::1]"})
     EXPECT_EQ(status(guard, host), 200) << host;
 }
 
 TEST(Host, AnyOtherNameIsMisdirected) {
   const HostGuard guard("127.0.0.1", 8080, {});
-  for (const char* host : {"evil.example", "evil.example:8080", "localhost:9", "127.0.0.1.evil.example", "localhost.evil.example"})
+  for (const char* host :
+       {"evil.example", "evil.example:8080", "localhost:9", "127.0.0.1.evil.example", "localhost.evil.example"})
     EXPECT_EQ(status(guard, host), 421) << host;
-  for (const char* host : {"", ":8080", "localhost:", "localhost:0", "localhost:99999", "a b", "localhost, localhost", "[::1", "[::1]x",
-                           "user@localhost"})
+  for (const char* host : {"", ":8080", "localhost:", "localhost:0", "localhost:99999", "a b", "localhost, localhost",
+                           "[::1", "[::1]x", "user@localhost"})
     EXPECT_EQ(status(guard, host), 400) << host;
 }
 
@@ -44,8 +47,8 @@ TEST(Host, OnlyTheSameOriginOrAnAllowedOneMayCall) {
   EXPECT_EQ(status(guard, "localhost:8080", "http://localhost:8080"), 200);
   EXPECT_EQ(status(guard, "localhost:8080", "https://skald.example"), 200);
   EXPECT_EQ(status(guard, "skald.example", "http://skald.example:80"), 200);
-  for (const char* origin : {"http://localhost", "http://localhost:8081", "http://evil.example", "null", "file://", "http://127.0.0.1:8080",
-                             "http://localhost:8080@evil.example", "http://localhost:8080/x"})
+  for (const char* origin : {"http://localhost", "http://localhost:8081", "http://evil.example", "null", "file://",
+                             "http://127.0.0.1:8080", "http://localhost:8080@evil.example", "http://localhost:8080/x"})
     EXPECT_EQ(status(guard, "localhost:8080", origin), 403) << origin;
 }
 

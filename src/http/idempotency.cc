@@ -57,7 +57,8 @@ void lock(Transaction& tx, const Key& key) {
 
 std::optional<Response> find(Transaction& tx, const Key& key) {
   const Rows rows = tx.query(
-      "SELECT body_hash, status, content_type, headers, body, expires_at FROM skald_api_key WHERE scope = $1 AND key = $2",
+      "SELECT body_hash, status, content_type, headers, body, expires_at FROM skald_api_key WHERE scope = $1 AND key = "
+      "$2",
       key.scope, key.key);
   if (rows.empty()) return std::nullopt;
   if (rows.get<Time>(0, 5) <= tx.now()) {
@@ -125,9 +126,10 @@ Response run_once_per_key(Database& db, InFlight& in_flight, const Request& requ
 
 bool purge_expired(Database& db) {
   return db.write_result("purge API keys", [](Transaction& tx) {
-    return tx.execute("DELETE FROM skald_api_key WHERE (scope, key) IN (SELECT scope, key FROM skald_api_key "
-                      "WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)",
-                      tx.now(), kPurgeBatch) == kPurgeBatch;
+    return tx.execute(
+               "DELETE FROM skald_api_key WHERE (scope, key) IN (SELECT scope, key FROM skald_api_key "
+               "WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)",
+               tx.now(), kPurgeBatch) == kPurgeBatch;
   });
 }
 

@@ -90,7 +90,8 @@ TEST_F(IdempotencyTest, WithoutAKeyEveryCallHasItsEffect) {
 }
 
 TEST_F(IdempotencyTest, AKeyIsOneTo255VisibleCharacters) {
-  for (const std::string& bad : {std::string(), std::string(256, 'k'), std::string("a b"), std::string("\xc3\xa9"), std::string("a\n")})
+  for (const std::string& bad :
+       {std::string(), std::string(256, 'k'), std::string("a b"), std::string("\xc3\xa9"), std::string("a\n")})
     EXPECT_EQ(refusal(request_with(bad, "{}")), "BAD_IDEMPOTENCY_KEY") << bad;
   EXPECT_EQ(refusal(request_with(std::string(255, 'k'), "{}")), "");
 }
@@ -158,12 +159,14 @@ TEST_F(IdempotencyTest, ThroughTheRouterKeysWorkAndBodiesAreCheckedFirst) {
   EXPECT_EQ(send("\xff", "application/json").status, 400);
   EXPECT_NE(send("\xff", "").body.find("MALFORMED_UTF8"), std::string::npos);
   EXPECT_EQ(effects(), 1);
-  const auto document = json::parse(routes.dispatch([] {
-    Request request;
-    request.method = "GET";
-    request.path = "/openapi.json";
-    return request;
-  }()).body);
+  const auto document = json::parse(routes
+                                        .dispatch([] {
+                                          Request request;
+                                          request.method = "GET";
+                                          request.path = "/openapi.json";
+                                          return request;
+                                        }())
+                                        .body);
   EXPECT_EQ(document.at("paths").at("/things").at("post").at("parameters").at(1).at("$ref").as_string(),
             "#/components/parameters/IdempotencyKey");
 }

@@ -39,8 +39,7 @@ boost::json::value decode(std::string_view part) {
   try {
     auto value = json::parse(base64_decode(part));
     if (value.is_object()) return value;
-  } catch (const Invalid&) {
-  }
+  } catch (const Invalid&) {}
   refuse("a part of it is not base64url of a JSON object");
 }
 
@@ -63,7 +62,8 @@ std::int64_t seconds_of(Time time) { return std::chrono::floor<std::chrono::seco
 
 std::string sign_token(std::string_view secret, const Claims& claims) {
   if (!is_subject(claims.subject))
-    throw Invalid("BAD_CLAIMS", "a token's subject must be text of 1 to " + std::to_string(kSubjectBytesMax) + " bytes");
+    throw Invalid("BAD_CLAIMS",
+                  "a token's subject must be text of 1 to " + std::to_string(kSubjectBytesMax) + " bytes");
   const Payload payload{claims.subject, claims.role, seconds_of(claims.issued_at), seconds_of(claims.expires_at)};
   const std::string signed_part = base64url(to_json(Header{})) + '.' + base64url(to_json(payload));
   return signed_part + '.' + signature_of(secret, signed_part);
@@ -87,7 +87,8 @@ Claims verify_token(std::string_view secret, std::string_view token, Time now) {
   Claims claims;
   claims.subject = text_member(object, "sub");
   if (!is_subject(claims.subject)) refuse("it has no subject");
-  if (!boost::describe::enum_from_string(text_member(object, "role").c_str(), claims.role)) refuse("it has no known role");
+  if (!boost::describe::enum_from_string(text_member(object, "role").c_str(), claims.role))
+    refuse("it has no known role");
   const auto expires = seconds_member(object, "exp");
   if (!expires) refuse("it has no time of expiry");
   claims.expires_at = at(*expires);

@@ -128,7 +128,8 @@ TEST_F(Admission, WithASecretThatNobodyConfiguredTokensCountAndNeedNotBeThere) {
 }
 
 TEST_F(Admission, ListeningBeyondLoopbackNeedsASecret) {
-  for (const char* host : {"127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]"}) EXPECT_NO_THROW(refuse_open_listen(host, false));
+  for (const char* host : {"127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]"})
+    EXPECT_NO_THROW(refuse_open_listen(host, false));
   for (const char* host : {"0.0.0.0", "::", "", "192.168.1.1", "example.org", "127.0.0.1.example.org"}) {
     EXPECT_THROW(refuse_open_listen(host, false), Invalid) << host;
     EXPECT_NO_THROW(refuse_open_listen(host, true));

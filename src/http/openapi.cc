@@ -28,12 +28,15 @@ std::string quoted(std::string_view text) {
 }
 
 std::string named_parameter(std::string_view name, bool in_path) {
-  return R"({"name":)" + quoted(name) + (in_path ? R"(,"in":"path","required":true)" : R"(,"in":"query","required":false)") +
+  return R"({"name":)" + quoted(name) +
+         (in_path ? R"(,"in":"path","required":true)" : R"(,"in":"query","required":false)") +
          R"(,"schema":{"type":"string"}})";
 }
 
 std::string parameters(const Route& route) {
-  const auto shared = [](std::string_view name) { return R"({"$ref":"#/components/parameters/)" + std::string(name) + "\"}"; };
+  const auto shared = [](std::string_view name) {
+    return R"({"$ref":"#/components/parameters/)" + std::string(name) + "\"}";
+  };
   std::string out = shared("Traceparent");
   for (const auto& name : route.param_names) out += ',' + named_parameter(name, true);
   for (const auto& name : route.doc.query) out += ',' + named_parameter(name, false);
@@ -82,7 +85,8 @@ std::string openapi_document(const std::deque<Route>& routes, std::string_view p
     if (!operations.empty()) operations += ',';
     operations += quoted(method_name(route)) + ':' + operation(route);
   }
-  std::string out = R"({"openapi":"3.1.0","info":{"title":"Skald","version":)" + quoted(program_version) + R"(},"paths":{)";
+  std::string out =
+      R"({"openapi":"3.1.0","info":{"title":"Skald","version":)" + quoted(program_version) + R"(},"paths":{)";
   bool first = true;
   for (const auto& [path, operations] : paths) {
     if (!first) out += ',';

@@ -23,7 +23,9 @@ int whole_seconds(std::optional<std::chrono::milliseconds> time) {
 }
 
 template <class E>
-const E* as(const std::exception& error) { return dynamic_cast<const E*>(&error); }
+const E* as(const std::exception& error) {
+  return dynamic_cast<const E*>(&error);
+}
 
 }  // namespace
 
@@ -65,13 +67,18 @@ Problem problem_of(const std::exception& error) {
   if (as<Unavailable>(error))
     return {503, ours->code(), "the server cannot do this now and has done nothing; send it again later", 1};
   if (as<CommitUnknown>(error))
-    return {503, ours->code(), "it is not known yet whether this took effect; send it again with the same Idempotency-Key", 1};
+    return {503, ours->code(),
+            "it is not known yet whether this took effect; send it again with the same Idempotency-Key", 1};
   return {500, ours->code(), "the server failed; its log has the cause under this instance", {}};
 }
 
 Response problem_response(const Problem& problem, std::string_view request_id) {
-  const Body body{"/docs/errors/" + problem.code, std::string(status_title(problem.status)), problem.status,
-                  cut_text(problem.detail, kDetailBytesMax), problem.code, std::string(request_id),
+  const Body body{"/docs/errors/" + problem.code,
+                  std::string(status_title(problem.status)),
+                  problem.status,
+                  cut_text(problem.detail, kDetailBytesMax),
+                  problem.code,
+                  std::string(request_id),
                   problem.retry_after_seconds};
   Response response{problem.status, to_json(body), "application/problem+json", {}};
   if (problem.retry_after_seconds) response.headers["retry-after"] = std::to_string(*problem.retry_after_seconds);

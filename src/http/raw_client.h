@@ -70,7 +70,8 @@ class RawClient {
   bool fill() {
     char bytes[4096];
     const auto got = ::recv(fd_, bytes, sizeof bytes, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) throw std::runtime_error("the server said nothing for too long");
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      throw std::runtime_error("the server said nothing for too long");
     if (got > 0) in_.append(bytes, static_cast<std::size_t>(got));
     return got > 0;
   }

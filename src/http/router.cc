@@ -66,7 +66,12 @@ void Routes::get(std::string path, Access access, Doc doc, Handler handler) {
 }
 
 void Routes::write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) {
-  add({std::move(method), std::move(path), access, std::move(doc), {}, WriteRoute{&db, &in_flight_[&db], std::move(handler)}});
+  add({std::move(method),
+       std::move(path),
+       access,
+       std::move(doc),
+       {},
+       WriteRoute{&db, &in_flight_[&db], std::move(handler)}});
 }
 
 void Routes::stream(std::string path, Access access, Doc doc, StreamHandler handler) {
@@ -123,7 +128,8 @@ Reply Routes::answer(Request request) const {
   try {
     reply = handle(request);
     for (const auto& [name, value] : reply.response.headers)
-      if (has_control(value)) throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
+      if (has_control(value))
+        throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
   } catch (const std::exception& error) {
     reply = {problem_response(problem_of(error), request.request_id), std::nullopt};
     cause = error.what();
@@ -162,13 +168,15 @@ Reply Routes::handle(Request& request) const {
 
   std::vector<std::string> values;
   const Node* node = find(*root_, target.segments, 0, values);
-  if (node == nullptr) throw NotFound("UNKNOWN_PATH", "there is nothing at this path; /openapi.json lists what there is");
+  if (node == nullptr)
+    throw NotFound("UNKNOWN_PATH", "there is nothing at this path; /openapi.json lists what there is");
   const auto found = node->methods.find(request.method == "HEAD" ? "GET" : request.method);
   if (found == node->methods.end()) {
     std::string allow;
     for (const auto& [method, route] : node->methods) allow += (allow.empty() ? "" : ", ") + method;
     if (node->methods.contains("GET")) allow += ", HEAD";
-    Response response = problem_response({405, "METHOD_NOT_ALLOWED", "this path takes " + allow, {}}, request.request_id);
+    Response response =
+        problem_response({405, "METHOD_NOT_ALLOWED", "this path takes " + allow, {}}, request.request_id);
     response.headers["allow"] = allow;
     return {std::move(response), std::nullopt};
   }
@@ -183,7 +191,8 @@ Reply Routes::run(const Route& route, const Request& request) const {
   if (const auto* handler = std::get_if<StreamHandler>(&route.target))
     return {{200, "", "text/event-stream", {}}, (*handler)(request)};
   if (route.method != "GET")
-    if (const auto problem = body_problem(request)) return {problem_response(*problem, request.request_id), std::nullopt};
+    if (const auto problem = body_problem(request))
+      return {problem_response(*problem, request.request_id), std::nullopt};
   if (const auto* handler = std::get_if<Handler>(&route.target)) return {(*handler)(request), std::nullopt};
   const auto& write = std::get<WriteRoute>(route.target);
   return {run_once_per_key(*write.db, *write.in_flight, request, write.handler), std::nullopt};

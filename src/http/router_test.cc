@@ -32,7 +32,8 @@ struct RouterTest : testing::Test {
 
 TEST_F(RouterTest, NamedSegmentsBecomeParamsDecoded) {
   routes.get("/things/{id}/parts/{n}", Access::customer, describe<void, RawJson>("x"), [](const Request& request) {
-    return Response::text(request.param("id") + "|" + request.param("n") + "|" + request.query_value("q").value_or("-"));
+    return Response::text(request.param("id") + "|" + request.param("n") + "|" +
+                          request.query_value("q").value_or("-"));
   });
   EXPECT_EQ(get("/things/a%2Fb/parts/%C3%A9?q=1+2").body, "a/b|\xc3\xa9|1 2");
   EXPECT_EQ(get("/things/a/parts/7").body, "a|7|-");
@@ -65,8 +66,10 @@ TEST_F(RouterTest, BadTargetsAre400) {
 }
 
 TEST_F(RouterTest, ThrownErrorsBecomeProblemsAndTheCauseOfAFailureIsLoggedNotShown) {
-  routes.get("/busy", Access::customer, {}, [](const Request&) -> Response { throw Busy("HELD", "held by somebody", 2s); });
-  routes.get("/broken", Access::customer, {}, [](const Request&) -> Response { throw std::runtime_error("the inside"); });
+  routes.get("/busy", Access::customer, {},
+             [](const Request&) -> Response { throw Busy("HELD", "held by somebody", 2s); });
+  routes.get("/broken", Access::customer, {},
+             [](const Request&) -> Response { throw std::runtime_error("the inside"); });
   routes.get("/foreign", Access::customer, {}, [](const Request&) -> Response { throw 7; });
   const Response busy = get("/busy");
   EXPECT_EQ(busy.status, 409);
@@ -111,7 +114,8 @@ TEST_F(RouterTest, RoutesThatMakeNoSenseAreRefusedAtStart) {
 
 TEST_F(RouterTest, AccessIsCheckedBeforeTheHandler) {
   Routes guarded(fake.env, Authenticator(fake.env, std::string(kSecret)), "1");
-  guarded.get("/mine", Access::customer, {}, [](const Request& request) { return Response::text(request.caller.subject); });
+  guarded.get("/mine", Access::customer, {},
+              [](const Request& request) { return Response::text(request.caller.subject); });
   guarded.get("/all", Access::admin, {}, [](const Request&) { return Response::text("all"); });
   Request request = request_for("GET", "/mine");
   const Response missing = guarded.dispatch(request);

@@ -27,13 +27,14 @@ struct Whole {
 BOOST_DESCRIBE_STRUCT(Whole, (), (name, colour, made_at, parts, weights, extra, ready))
 
 TEST(Schema, AStructIsDescribedAsTheDecoderReadsIt) {
-  EXPECT_EQ(json_schema<Whole>(),
-            R"({"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","enum":["red","dark_blue"]},)"
-            R"("madeAt":{"type":"string","format":"date-time"},"parts":{"type":"array","items":{"type":"object","properties":)"
-            R"({"unitPrice":{"type":"integer","minimum":-2147483648,"maximum":2147483647}},"required":["unitPrice"],)"
-            R"("additionalProperties":false}},"weights":{"type":"object","additionalProperties":{"type":"number"}},"extra":{},)"
-            R"("ready":{"type":"boolean"}},"required":["name","madeAt","parts","weights","extra","ready"],)"
-            R"("additionalProperties":false})");
+  EXPECT_EQ(
+      json_schema<Whole>(),
+      R"({"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","enum":["red","dark_blue"]},)"
+      R"("madeAt":{"type":"string","format":"date-time"},"parts":{"type":"array","items":{"type":"object","properties":)"
+      R"({"unitPrice":{"type":"integer","minimum":-2147483648,"maximum":2147483647}},"required":["unitPrice"],)"
+      R"("additionalProperties":false}},"weights":{"type":"object","additionalProperties":{"type":"number"}},"extra":{},)"
+      R"("ready":{"type":"boolean"}},"required":["name","madeAt","parts","weights","extra","ready"],)"
+      R"("additionalProperties":false})");
 }
 
 TEST(Schema, AListingIsDescribedAndEncoded) {

@@ -27,8 +27,11 @@ constexpr std::string_view kFull =
 class Server::Listener {
  public:
   Listener(std::shared_ptr<Core> core)
-      : core_(std::move(core)), work_(boost::asio::make_work_guard(core_->io)), acceptor_(core_->io),
-        accept_pause_(core_->io), grace_(core_->io) {
+      : core_(std::move(core)),
+        work_(boost::asio::make_work_guard(core_->io)),
+        acceptor_(core_->io),
+        accept_pause_(core_->io),
+        grace_(core_->io) {
     listen();
     core_->guard = std::make_unique<HostGuard>(core_->options.host, port(), core_->options.allowed_hosts);
     core_->drained = [this] { finish(); };

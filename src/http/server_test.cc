@@ -1,87 +1,7 @@
-#include "http/server.h"
-
-#include <gtest/gtest.h>
-
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <future>
-#include <thread>
-
-#include "http/fake_env.h"
-#include "http/raw_client.h"
+#include "http/server_fixture.h"
 
 namespace skald::http {
 namespace {
-
-class ServerTest : public testing::Test {
- protected:
-  ServerOptions options{.port = 0};
-
-  void SetUp() override {
-    db_ = open_sqlite(fake_.env, {.path = ":memory:"});
-    migrate_api_keys(*db_);
-    routes_.get("/hello/{name}", Access::customer, {}, [](const Request& r) { return Response::text("hello " + r.param("name")); });
-    routes_.get("/slow", Access::customer, {}, [this](const Request&) {
-      entered_.set_value();
-      released_.get_future().wait();
-      return Response::text("slow done");
-    });
-    routes_.post(*db_, "/echo", Access::customer, {}, [](const Request& r, Transaction&) {
-      return Response{201, r.body, "application/json", {}};
-    });
-    routes_.stream("/events", Access::customer, {}, [this](const Request&) {
-      return Stream{"news", [this, told = 0]() mutable -> std::optional<std::string> {
-        std::string out;
-        for (const int last = told_.load(); told < last;) out += "data: " + std::to_string(++told) + "\n\n";
-        if (ended_) return std::nullopt;
-        return out;
-      }};
-    });
-  }
-  void TearDown() override {
-    if (server_) server_->stop(5s);
-    if (thread_.joinable()) thread_.join();
-    pool_.join();
-  }
-
-  void start() {
-    server_ = std::make_unique<Server>(fake_.env, options, routes_, publisher_,
-                                       [this](std::function<void()> job) { boost::asio::post(pool_, std::move(job)); });
-    thread_ = std::thread([this] { server_->run(); });
-  }
-  RawClient connect() { return RawClient(server_->port()); }
-  static std::string get(std::string_view path, std::string_view more = "") {
-    return "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(more) + "\r\n";
-  }
-  static std::string post(std::string_view body, std::string_view more = "") {
-    return "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
-           std::string(more) + "\r\n" + std::string(body);
-  }
-  static int status(const std::string& response) { return response.size() < 12 ? 0 : std::stoi(response.substr(9, 3)); }
-  static bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-  std::string ask(const std::string& request) {
-    RawClient client = connect();
-    client.send(request);
-    return client.read_response();
-  }
-  int first_status(const std::string& request) {
-    RawClient client = connect();
-    client.send(request);
-    return status(client.read_until("\r\n\r\n"));
-  }
-  void expect_alive() { EXPECT_TRUE(has(ask(get("/hello/you")), "hello you")); }
-
-  FakeEnv fake_;
-  std::unique_ptr<Database> db_;
-  Routes routes_{fake_.env, Authenticator(fake_.env, std::nullopt), "1"};
-  Publisher publisher_;
-  boost::asio::thread_pool pool_{4};
-  std::unique_ptr<Server> server_;
-  std::thread thread_;
-  std::promise<void> entered_, released_;
-  std::atomic<int> told_ = 0;
-  std::atomic<bool> ended_ = false;
-};
 
 TEST_F(ServerTest, RequestsAreAnsweredOneAfterTheOtherOnOneConnection) {
   start();
@@ -131,13 +51,14 @@ TEST_F(ServerTest, TheServerClosesWhenAskedAndForHttp10) {
 
 TEST_F(ServerTest, WhatIsNotHttpIs400) {
   start();
-  for (const char* bad : {"nonsense\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n",
-                          "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
-                          "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-                          "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                          "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-                          "\x16\x03\x01\x02\r\n\r\n", "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
-                          "GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"}) {
+  for (const char* bad :
+       {"nonsense\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "\x16\x03\x01\x02\r\n\r\n", "GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"}) {
     const std::string response = ask(bad);
     EXPECT_EQ(status(response), 400) << bad << response;
     EXPECT_TRUE(has(response, "application/problem+json")) << bad;
@@ -198,9 +119,9 @@ TEST_F(ServerTest, AnEndlessChunkedBodyIsCutAtTheLimit) {
 
 TEST_F(ServerTest, ChunkedBodiesWithinTheLimitAreTakenAndTrailersDoNotCount) {
   start();
-  const std::string response = ask(
-      "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-      "3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\nContent-Type: text/plain\r\n\r\n");
+  const std::string response =
+      ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+          "3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\nContent-Type: text/plain\r\n\r\n");
   EXPECT_EQ(status(response), 201) << response;
   EXPECT_TRUE(response.ends_with("{\"a\":1}"));
 }
@@ -208,7 +129,8 @@ TEST_F(ServerTest, ChunkedBodiesWithinTheLimitAreTakenAndTrailersDoNotCount) {
 TEST_F(ServerTest, AnEndlessChunkExtensionIsRefused) {
   start();
   RawClient client = connect();
-  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;x=" + std::string(100'000, 'a'));
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;x=" +
+              std::string(100'000, 'a'));
   EXPECT_GE(status(client.read_response()), 400);
   expect_alive();
 }
@@ -251,7 +173,9 @@ TEST_F(ServerTest, AWrongHostOrOriginIsRefused) {
   EXPECT_EQ(status(ask("GET /hello/x HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n")), 400);
   EXPECT_EQ(status(ask(post("{}", "Origin: http://evil.example\r\n"))), 403);
   const std::string port = std::to_string(server_->port());
-  EXPECT_EQ(status(ask("GET /hello/x HTTP/1.1\r\nHost: 127.0.0.1:" + port + "\r\nOrigin: http://127.0.0.1:" + port + "\r\n\r\n")), 200);
+  EXPECT_EQ(status(ask("GET /hello/x HTTP/1.1\r\nHost: 127.0.0.1:" + port + "\r\nOrigin: http://127.0.0.1:" + port +
+                       "\r\n\r\n")),
+            200);
 }
 
 TEST_F(ServerTest, ASlowHeaderIsTimedOut) {
@@ -283,7 +207,8 @@ TEST_F(ServerTest, AnIdleConnectionIsClosed) {
 
 TEST_F(ServerTest, AClientThatDoesNotTakeItsAnswerIsCut) {
   options.body_timeout = 50ms;
-  routes_.get("/large", Access::customer, {}, [](const Request&) { return Response::text(std::string(64 << 20, 'a')); });
+  routes_.get("/large", Access::customer, {},
+              [](const Request&) { return Response::text(std::string(64 << 20, 'a')); });
   start();
   RawClient client = connect();
   client.send(get("/large"));
@@ -327,93 +252,6 @@ TEST_F(ServerTest, ManyConnectionsAtOnceAreAllServed) {
   for (std::size_t i = 0; i < clients.size(); ++i) clients[i]->send(get("/hello/" + std::to_string(i)));
   for (std::size_t i = 0; i < clients.size(); ++i)
     EXPECT_TRUE(clients[i]->read_response().ends_with("hello " + std::to_string(i)));
-}
-
-TEST_F(ServerTest, AStreamTellsWhatIsThereAndThenWhatIsPublished) {
-  told_ = 1;
-  start();
-  RawClient client = connect();
-  client.send(get("/events"));
-  const std::string head = client.read_until("data: 1\n\n");
-  EXPECT_TRUE(has(head, "content-type: text/event-stream\r\n"));
-  EXPECT_TRUE(has(head, "retry: "));
-  for (int i = 2; i < 50; ++i) {
-    told_ = i;
-    publisher_.publish("news");
-    EXPECT_TRUE(has(client.read_until("data: " + std::to_string(i) + "\n\n"), "data: "));
-  }
-  told_ = 50;
-  publisher_.publish("other news");
-  publisher_.publish("news");
-  client.read_until("data: 50\n\n");
-  ended_ = true;
-  publisher_.publish("news");
-  EXPECT_TRUE(client.read_to_end().ends_with("0\r\n\r\n"));
-}
-
-TEST_F(ServerTest, AnIdleStreamBeatsAndEndsCleanlyOnStop) {
-  options.heartbeat = 20ms;
-  start();
-  RawClient client = connect();
-  client.send(get("/events"));
-  EXPECT_TRUE(has(client.read_until("3\r\n:\n\n\r\n"), "200 OK"));
-  client.read_until("3\r\n:\n\n\r\n");
-  server_->stop(10s);
-  EXPECT_TRUE(client.read_to_end().ends_with("0\r\n\r\n"));
-}
-
-TEST_F(ServerTest, StreamsAreBoundedAndAClientThatLeftFreesItsPlace) {
-  options.streams_max = 1;
-  start();
-  {
-    RawClient first = connect();
-    first.send(get("/events"));
-    first.read_until("retry: ");
-    EXPECT_EQ(status(ask(get("/events"))), 503);
-  }
-  int tries = 0;
-  while (first_status(get("/events")) != 200 && ++tries < 10'000) {}
-  EXPECT_LT(tries, 10'000);
-}
-
-TEST_F(ServerTest, StopLetsTheRequestUnderWayFinishAndClosesIdleConnections) {
-  start();
-  RawClient idle = connect();
-  idle.send(get("/hello/x"));
-  idle.read_response();
-  RawClient busy = connect();
-  busy.send(get("/slow"));
-  entered_.get_future().wait();
-  auto stopping = std::async(std::launch::async, [this] { server_->stop(20s); });
-  EXPECT_EQ(idle.read_to_end(), "");  // so the stop has begun
-  released_.set_value();
-  EXPECT_TRUE(has(busy.read_to_end(), "slow done"));
-  stopping.get();
-  EXPECT_THROW(connect(), std::runtime_error);
-}
-
-TEST_F(ServerTest, StopCutsWhatIsNotDoneWithinTheGrace) {
-  start();
-  RawClient busy = connect();
-  busy.send(get("/slow"));
-  entered_.get_future().wait();
-  server_->stop(20ms);
-  EXPECT_EQ(busy.read_to_end(), "");
-  thread_.join();
-  server_.reset();  // the handler ends after its server
-  released_.set_value();
-}
-
-TEST_F(ServerTest, AServerThatIsStoppedBeforeItRunsDoesNotRun) {
-  server_ = std::make_unique<Server>(fake_.env, options, routes_, publisher_, [](std::function<void()>) {});
-  server_->stop(1s);
-  server_->run();
-}
-
-TEST_F(ServerTest, AnAddressThatIsTakenIsToldAtOnce) {
-  start();
-  ServerOptions taken{.port = server_->port()};
-  EXPECT_THROW(Server(fake_.env, taken, routes_, publisher_, [](std::function<void()>) {}), Unavailable);
 }
 
 }  // namespace

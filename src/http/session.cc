@@ -26,7 +26,9 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 class Session final : public Connection, public std::enable_shared_from_this<Session> {
  public:
   Session(Core& core, Socket socket)
-      : core_(core), socket_(std::move(socket)), deadline_(core.io),
+      : core_(core),
+        socket_(std::move(socket)),
+        deadline_(core.io),
         buffer_(core.options.header_bytes_max + kBufferSlack) {}
 
   void start() {
@@ -103,7 +105,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return refuse(*problem);
     // Where the length is not known it counts as the longest that is allowed.
     const auto length = parser_->content_length();
-    const std::size_t body = parser_->is_done() ? 0 : length ? static_cast<std::size_t>(*length) : core_.options.body_bytes_max;
+    const std::size_t body = parser_->is_done() ? 0
+                             : length           ? static_cast<std::size_t>(*length)
+                                                : core_.options.body_bytes_max;
     if (core_.body_bytes + body > core_.options.bodies_bytes_max)
       return refuse({503, "OVERLOADED", "too many large requests are under way; send it again later", 1});
     core_.body_bytes += body;
@@ -112,11 +116,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
     set_deadline(core_.options.body_timeout);
     if (lower_case(request_.header("expect")) != "100-continue") return read_body();
-    boost::asio::async_write(socket_, boost::asio::buffer(kContinue), [self = shared_from_this()](Failure failure, std::size_t) {
-      if (self->phase_ == Phase::closed) return;
-      if (failure) return self->read_failed(failure);
-      self->read_body();
-    });
+    boost::asio::async_write(socket_, boost::asio::buffer(kContinue),
+                             [self = shared_from_this()](Failure failure, std::size_t) {
+                               if (self->phase_ == Phase::closed) return;
+                               if (failure) return self->read_failed(failure);
+                               self->read_body();
+                             });
   }
 
   // Taken before the body is read: what a trailer says later does not count.
@@ -145,11 +150,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (timed_out_) return refuse({408, "REQUEST_TIMEOUT", "the request did not come within its time", {}});
     if (failure == beast::error::end_of_stream) return close();
     if (failure == beast::error::header_limit || failure == beast::error::buffer_overflow)
-      return refuse({431, "HEADER_TOO_LARGE",
-                     "request line and headers may be " + std::to_string(core_.options.header_bytes_max) + " bytes", {}});
+      return refuse({431,
+                     "HEADER_TOO_LARGE",
+                     "request line and headers may be " + std::to_string(core_.options.header_bytes_max) + " bytes",
+                     {}});
     if (failure == beast::error::body_limit) {
       if (request_.method.empty()) take_header();  // its length alone was too large
-      return refuse({413, "BODY_TOO_LARGE", "a body may be " + std::to_string(core_.options.body_bytes_max) + " bytes", {}});
+      return refuse(
+          {413, "BODY_TOO_LARGE", "a body may be " + std::to_string(core_.options.body_bytes_max) + " bytes", {}});
     }
     if (failure.category() == Failure(beast::error::bad_method).category())
       return refuse({400, "MALFORMED_REQUEST", "this is not HTTP/1.1: " + failure.message(), {}});
@@ -160,8 +168,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     request_.body = std::move(parser_->get().body());
     parser_.reset();
     if (core_.waiting.load() >= core_.options.waiting_max) {
-      return respond(core_.routes.refuse(
-          std::move(request_), {503, "OVERLOADED", "too many requests are waiting; send it again later", 1}));
+      return respond(core_.routes.refuse(std::move(request_),
+                                         {503, "OVERLOADED", "too many requests are waiting; send it again later", 1}));
     }
     phase_ = Phase::handling;
     deadline_.cancel();
@@ -173,7 +181,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (phase_ == Phase::closed) return;
     if (!reply.stream || is_head_) return respond(std::move(reply.response));
     if (core_.stopping || core_.streams >= core_.options.streams_max)
-      return respond(core_.routes.refuse({}, {503, "TOO_MANY_STREAMS", "too many event streams are open; try again later", 5}));
+      return respond(
+          core_.routes.refuse({}, {503, "TOO_MANY_STREAMS", "too many event streams are open; try again later", 5}));
     std::string head = chunks_allowed_ ? "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n" : "HTTP/1.0 200 OK\r\n";
     head += "connection: close\r\ncontent-type: " + reply.response.content_type + "\r\n";
     for (const auto& [name, value] : reply.response.headers) head += name + ": " + value + "\r\n";
@@ -225,11 +234,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void linger(std::size_t seen) {
-    socket_.async_read_some(boost::asio::buffer(discarded_), [self = shared_from_this(), seen](Failure failure, std::size_t size) {
-      if (self->phase_ == Phase::closed) return;
-      if (failure || seen + size > kLingerBytesMax) return self->close();
-      self->linger(seen + size);
-    });
+    socket_.async_read_some(boost::asio::buffer(discarded_),
+                            [self = shared_from_this(), seen](Failure failure, std::size_t size) {
+                              if (self->phase_ == Phase::closed) return;
+                              if (failure || seen + size > kLingerBytesMax) return self->close();
+                              self->linger(seen + size);
+                            });
   }
 
   void set_deadline(Duration after) {

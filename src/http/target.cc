@@ -6,7 +6,9 @@
 namespace skald::http {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Malformed("BAD_TARGET", "the request's path or query " + why); }
+[[noreturn]] void refuse(const std::string& why) {
+  throw Malformed("BAD_TARGET", "the request's path or query " + why);
+}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -88,7 +90,8 @@ Target parse_target(std::string_view text) {
   if (mark == std::string_view::npos) return out;
   split(text.substr(mark + 1), '&', [&](std::string_view field) {
     if (field.empty()) return;
-    if (out.query.size() == kQueryFieldsMax) refuse("has more than " + std::to_string(kQueryFieldsMax) + " query fields");
+    if (out.query.size() == kQueryFieldsMax)
+      refuse("has more than " + std::to_string(kQueryFieldsMax) + " query fields");
     const auto equals = field.find('=');
     const std::string_view value = equals == std::string_view::npos ? std::string_view() : field.substr(equals + 1);
     if (!out.query.emplace(decode(field.substr(0, equals), true), decode(value, true)).second)

@@ -28,8 +28,8 @@ TEST(Target, TheRootHasNoSegments) {
 }
 
 TEST(Target, WhatIsNotStrictlyEncodedIsRefused) {
-  for (const char* bad : {"", "a", "*", "http://x/", "/%", "/%4", "/%zz", "/%00", "/?a=%00", "/%ff", "/\xc3\xa9", "/a b",
-                          "/#x", "/?a=1&a=2", "/\x7f"})
+  for (const char* bad : {"", "a", "*", "http://x/", "/%", "/%4", "/%zz", "/%00", "/?a=%00", "/%ff", "/\xc3\xa9",
+                          "/a b", "/#x", "/?a=1&a=2", "/\x7f"})
     EXPECT_THROW(parse_target(bad), Malformed) << bad;
 }
 
@@ -52,8 +52,7 @@ RC_GTEST_PROP(Target, EverySegmentSurvivesEncodingAndDecoding, ()) {
 RC_GTEST_PROP(Target, ArbitraryBytesAreTakenOrRefusedAsMalformed, (const std::string& bytes)) {
   try {
     parse_target("/" + bytes);
-  } catch (const Malformed&) {
-  }
+  } catch (const Malformed&) {}
 }
 
 }  // namespace

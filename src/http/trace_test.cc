@@ -19,11 +19,12 @@ TEST(Trace, AValidContextKeepsItsTraceAndGetsANewSpan) {
 
 TEST(Trace, WithoutAValidContextANewTraceBegins) {
   CountingRandom random;
-  for (std::string_view bad :
-       {"", "x", "00-00000000000000000000000000000000-b7ad6b7169203331-01",
-        "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
-        "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01x"}) {
+  for (std::string_view bad : {"", "x", "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+                               "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+                               "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                               "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+                               "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
+                               "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01x"}) {
     EXPECT_FALSE(is_traceparent(bad)) << bad;
     EXPECT_TRUE(is_traceparent(continue_trace(bad, random))) << bad;
   }

@@ -13,7 +13,8 @@ class Emitter final : public CommitHook {
  public:
   // `wake` gets a bit per partition with new events; called from any thread.
   using Wake = std::function<void(std::uint64_t partitions)>;
-  Emitter(const OutboxOptions& options, const Routing& routing, Wake wake) : options_(options), routing_(routing), wake_(std::move(wake)) {}
+  Emitter(const OutboxOptions& options, const Routing& routing, Wake wake)
+      : options_(options), routing_(routing), wake_(std::move(wake)) {}
 
   void before_commit(Transaction& tx, std::span<const Event> events) override;
   void after_commit(std::span<const Event> events) noexcept override;

@@ -17,7 +17,8 @@ Duration JobBoard::run_once() {
   for (Posted& posted : jobs_)
     if (posted.look_at <= env_.clock.steady()) look(posted);
   Duration idle = kLongestSleep;
-  for (const Posted& posted : jobs_) idle = std::clamp<Duration>(posted.look_at - env_.clock.steady(), Duration::zero(), idle);
+  for (const Posted& posted : jobs_)
+    idle = std::clamp<Duration>(posted.look_at - env_.clock.steady(), Duration::zero(), idle);
   return idle;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "skald/engine.h"
+#include "skald/outbox.h"
 
 namespace skald::outbox {
 

@@ -41,7 +41,7 @@ Membership::Result Membership::run_once() {
     std::lock_guard lock(mutex_);
     good_until_ = sent + options_.lease * 4 / 5;
   }
-  const auto dead = observe(pulse.beats, sent);
+  const auto dead = observe(pulse.beats, sent, env_.clock.steady());
   if (!dead.empty()) take_over(dead);
   const std::size_t workers = pulse.beats.size() - dead.size();
   if (pulse.partitions_changed || workers != workers_seen_ || !dead.empty()) share_out(workers);
@@ -55,7 +55,8 @@ void Membership::join(Transaction& tx) {
   if (kind_ == Kind::sole) {
     for (const auto& other : tables::worker::all(tx)) tables::worker::remove(tx, other.id);
     for (const Ownership& seen : tables::partition::all(tx)) {
-      if (const auto fence = tables::partition::take(tx, seen, id_)) view.shares.push_back({seen.id, *fence, !seen.owner.empty(), false});
+      if (const auto fence = tables::partition::take(tx, seen, id_))
+        view.shares.push_back({seen.id, *fence, !seen.owner.empty(), false});
     }
   }
   tables::worker::insert(tx, {.id = id_, .host = identity_.host, .pid = identity_.pid, .sessions = sessions_text()});
@@ -64,23 +65,32 @@ void Membership::join(Transaction& tx) {
 
 void Membership::drop_everything() {
   env_.observer.count("worker_lease_lost_total");
-  env_.observer.log(Observer::Level::warn, "this worker's lease is lost; it begins again under a new id", "\"worker\":\"" + id_ + "\"");
+  env_.observer.log(Observer::Level::warn, "this worker's lease is lost; it begins again under a new id",
+                    "\"worker\":\"" + id_ + "\"");
   joined_ = false;
   others_.clear();
   workers_seen_ = 0;
   publish(View{});
 }
 
-// The workers whose beat has stood still for a whole lease on our own clock.
-std::vector<std::string> Membership::observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant now) {
+void Membership::must_count(Transaction& tx) const {
+  if (!tables::worker::hold(tx, id_))
+    throw Stale("WORKER_GONE", "this worker was taken over meanwhile; its next beat begins anew");
+}
+
+// The workers whose beat has stood still for a whole lease on our own clock: from
+// having the first answer to sending the question of the last.
+std::vector<std::string> Membership::observe(const std::vector<std::pair<std::string, std::int64_t>>& beats,
+                                             Instant sent, Instant answered) {
   std::map<std::string, Seen> current;
   std::vector<std::string> dead;
   for (const auto& [worker, beat] : beats) {
     if (worker == id_) continue;
     const auto before = others_.find(worker);
-    Seen seen = before != others_.end() && before->second.beat == beat ? before->second : Seen{beat, now, 0};
+    Seen seen = before != others_.end() && before->second.beat == beat ? before->second : Seen{beat, answered, 0};
     ++seen.observations;
-    const bool still = seam::holds(seam::Rule::lease_observed_whole) ? now - seen.since >= options_.lease : seen.observations > 1;
+    const bool still =
+        seam::holds(seam::Rule::lease_observed_whole) ? sent - seen.since >= options_.lease : seen.observations > 1;
     if (still) dead.push_back(worker);
     current.emplace(worker, seen);
   }
@@ -92,21 +102,25 @@ void Membership::take_over(const std::vector<std::string>& dead) {
   const auto workers = db_.read_result([](Transaction& tx) { return tables::worker::all(tx); });
   for (const auto& worker : workers) {
     if (std::ranges::find(dead, worker.id) == dead.end()) continue;
-    if (seam::holds(seam::Rule::old_backends_terminated)) db_.end_sessions(from_json<std::vector<Database::Session>>(worker.sessions));
+    if (seam::holds(seam::Rule::old_backends_terminated))
+      db_.end_sessions(from_json<std::vector<Database::Session>>(worker.sessions));
     std::lock_guard changing(changing_);
     View next = *view();
     const std::size_t before = next.shares.size();
     db_.write("take over", [&](Transaction& tx) {
       next.shares.resize(before);
+      must_count(tx);
       tables::worker::remove(tx, worker.id);
       for (const Ownership& seen : tables::partition::all(tx)) {
         if (seen.owner != worker.id) continue;
-        if (const auto fence = tables::partition::take(tx, seen, id_)) next.shares.push_back({seen.id, *fence, true, false});
+        if (const auto fence = tables::partition::take(tx, seen, id_))
+          next.shares.push_back({seen.id, *fence, true, false});
       }
     });
     env_.observer.count("worker_take_overs_total");
     env_.observer.log(Observer::Level::warn, "took over the work of a worker that stopped beating",
-                      "\"worker\":\"" + id_ + "\",\"dead\":\"" + worker.id + "\",\"partitions\":" + std::to_string(next.shares.size() - before));
+                      "\"worker\":\"" + id_ + "\",\"dead\":\"" + worker.id +
+                          "\",\"partitions\":" + std::to_string(next.shares.size() - before));
     publish(std::move(next));
   }
 }
@@ -119,12 +133,14 @@ void Membership::share_out(std::size_t workers) {
   const View before = next;
   db_.write("share out partitions", [&](Transaction& tx) {
     next = before;
+    must_count(tx);
     for (const Ownership& seen : tables::partition::all(tx)) {
       const auto own = std::ranges::find(next.shares, seen.id, &Share::partition);
       if (own != next.shares.end()) {
         if (seen.owner != id_ || seen.fence != own->fence) next.shares.erase(own);
       } else if (seen.owner.empty() && next.shares.size() < fair) {
-        if (const auto fence = tables::partition::take(tx, seen, id_)) next.shares.push_back({seen.id, *fence, false, false});
+        if (const auto fence = tables::partition::take(tx, seen, id_))
+          next.shares.push_back({seen.id, *fence, false, false});
       } else if (seen.owner == id_) {
         tables::partition::release(tx, seen);  // a take whose answer was lost
       }
@@ -147,12 +163,11 @@ void Membership::give_back(int partition) {
 
 void Membership::leave() {
   if (!joined_) return;
-  const auto last = view();
   publish(View{});
   joined_ = false;
   db_.write("leave", [&](Transaction& tx) {
-    for (const Share& share : last->shares) tables::partition::release(tx, {share.partition, last->worker, share.fence});
-    tables::worker::remove(tx, last->worker);
+    tables::partition::release_all(tx, id_);
+    tables::worker::remove(tx, id_);
   });
 }
 

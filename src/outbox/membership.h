@@ -61,8 +61,10 @@ class Membership {
 
  private:
   void join(Transaction& tx);
+  void must_count(Transaction& tx) const;   // throws Stale where others hold this worker for dead
   void drop_everything();
-  std::vector<std::string> observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant now);
+  std::vector<std::string> observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant sent,
+                                   Instant answered);
   void take_over(const std::vector<std::string>& dead);
   void share_out(std::size_t workers);
   void publish(View view);

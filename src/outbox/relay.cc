@@ -1,6 +1,7 @@
 #include "outbox/relay.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "env/seam.h"
@@ -19,7 +20,8 @@ constexpr std::size_t kErrorBytesMax = 500;
 
 }  // namespace
 
-Relay::Relay(Env env, Database& db, Membership& membership, const Routing& routing, Undertaker& undertaker, const OutboxOptions& options)
+Relay::Relay(Env env, Database& db, Membership& membership, const Routing& routing, Undertaker& undertaker,
+             const OutboxOptions& options)
     : env_(env), db_(db), membership_(membership), routing_(routing), undertaker_(undertaker), options_(options) {}
 
 Duration Relay::run_once() {
@@ -30,7 +32,8 @@ Duration Relay::run_once() {
   } catch (const Error& error) {
     ++failures_;
     env_.observer.count("outbox_relay_errors_total");
-    env_.observer.log(Observer::Level::warn, "the relay could not work and tries again", "\"code\":\"" + error.code() + "\",\"error\":" + to_json(std::string(error.what())));
+    env_.observer.log(Observer::Level::warn, "the relay could not work and tries again",
+                      "\"code\":\"" + error.code() + "\",\"error\":" + to_json(std::string(error.what())));
     return std::min<Duration>(50ms * (1 << std::min(failures_, 5)), kIdleMax);
   }
 }
@@ -70,9 +73,15 @@ void Relay::follow_membership() {
   lanes_ = std::move(next);
   view_ = view;
   // What is no longer ours is forgotten: its new owner finds it in the table.
-  const auto lost = [&](const Entry& entry) { return !lanes_.contains(entry.partition); };
+  const auto lost = [&](const Entry& entry) {
+    const auto lane = lanes_.find(entry.partition);
+    const auto held = in_hand_.find(entry.id);
+    return lane == lanes_.end() || held == in_hand_.end() || held->second != lane->second.fence;
+  };
   std::erase_if(singles_, [&](const Entry& entry) { return lost(entry) && in_hand_.erase(entry.id) <= 1; });
-  std::erase_if(burials_, [&](const Undertaker::Burial& burial) { return lost(burial.entry) && in_hand_.erase(burial.entry.id) <= 1; });
+  std::erase_if(burials_, [&](const Undertaker::Burial& burial) {
+    return lost(burial.entry) && in_hand_.erase(burial.entry.id) <= 1;
+  });
 }
 
 // Writes down what became of the sends and single runs.
@@ -84,12 +93,14 @@ bool Relay::settle() {
     dead.clear();
     std::vector<Ownership> shares;
     for (const Finished& f : finished)
-      if (lanes_.contains(f.entry.partition) && std::ranges::find(shares, f.entry.partition, &Ownership::id) == shares.end())
+      if (lanes_.contains(f.entry.partition) &&
+          std::ranges::find(shares, f.entry.partition, &Ownership::id) == shares.end())
         shares.push_back(ownership(f.entry.partition));
     const auto ours = tables::partition::check(tx, view_->worker, shares);
     std::vector<tables::outbox::Completion> done;
     for (const Finished& f : finished) {
-      const bool still_ours = std::ranges::find(ours, f.entry.partition) != ours.end() && lanes_.at(f.entry.partition).fence == f.fence;
+      const bool still_ours =
+          std::ranges::find(ours, f.entry.partition) != ours.end() && lanes_.at(f.entry.partition).fence == f.fence;
       if (!still_ours && seam::holds(Rule::fence_checked)) continue;
       if (f.outcome.verdict == Verdict::delivered) {
         done.push_back({f.entry.id, f.took});
@@ -98,7 +109,9 @@ bool Relay::settle() {
       }
       const bool refused = f.outcome.verdict == Verdict::refused;
       const bool exhausted = f.entry.attempts > f.entry.retries_max && seam::holds(Rule::attempts_capped);
-      tables::attempt::insert(tx, f.entry.id, {f.entry.attempts, tx.now(), view_->worker, refused ? "REFUSED" : "RETRY", f.took, cut_text(f.outcome.error, kErrorBytesMax)});
+      tables::attempt::insert(tx, f.entry.id,
+                              {f.entry.attempts, tx.now(), view_->worker, refused ? "REFUSED" : "RETRY", f.took,
+                               cut_text(f.outcome.error, kErrorBytesMax)});
       if (refused || exhausted) {
         dead.push_back({f.entry, refused ? "REFUSED" : "RETRIES_EXHAUSTED", f.outcome.error, blocks_keys()});
       } else {
@@ -112,7 +125,8 @@ bool Relay::settle() {
     const bool burying = std::ranges::any_of(dead, [&](const auto& burial) { return burial.entry.id == f.entry.id; });
     if (!burying) release_from_hand(f.entry);
     env_.observer.timing("outbox_delivery_seconds", f.took);
-    env_.observer.count(f.outcome.verdict == Verdict::delivered ? "outbox_delivered_total" : "outbox_failed_attempts_total");
+    env_.observer.count(f.outcome.verdict == Verdict::delivered ? "outbox_delivered_total"
+                                                                : "outbox_failed_attempts_total");
   }
   for (auto& burial : dead) burials_.push_back(std::move(burial));
   finished_.erase(finished_.begin(), finished_.begin() + static_cast<std::ptrdiff_t>(finished.size()));
@@ -123,15 +137,18 @@ bool Relay::bury_next() {
   if (burials_.empty()) return false;
   const Undertaker::Burial burial = burials_.front();
   const auto rest = undertaker_.bury(
-      burial, {.still_ours = [&](Transaction& tx) { return owns(tx, burial.entry); },
-               .also = [&](Transaction& tx, const Entry& entry) { routing_.settle(tx, entry, EntryStatus::DEAD_LETTER); }});
-  burials_.pop_front();
+      burial,
+      {.still_ours = [&](Transaction& tx) { return owns(tx, burial.entry); },
+       .also = [&](Transaction& tx, const Entry& entry) { routing_.settle(tx, entry, EntryStatus::DEAD_LETTER); }});
   if (rest == Undertaker::Rest::nowhere) {
     // It stays where it is, and its key waits: tried again like any failure.
     db_.write("keep an unsaved dead letter", [&](Transaction& tx) {
-      if (owns(tx, burial.entry)) tables::outbox::reschedule(tx, burial.entry, tx.now() + options_.backoff_first, cut_text(burial.error, kErrorBytesMax));
+      if (owns(tx, burial.entry))
+        tables::outbox::reschedule(tx, burial.entry, tx.now() + options_.backoff_first,
+                                   cut_text(burial.error, kErrorBytesMax));
     });
   }
+  burials_.pop_front();
   release_from_hand(burial.entry);
   return true;
 }
@@ -175,7 +192,9 @@ bool Relay::run_next_single() {
 
 bool Relay::hand_over_leaving() {
   for (const auto& [partition, lane] : lanes_) {
-    if (!lane.leaving || lane.under_way > 0) continue;
+    // One whose owner died is looked through first: its next owner would not know
+    // that something in it may kill.
+    if (!lane.leaving || lane.careful || lane.under_way > 0) continue;
     membership_.give_back(partition);
     return true;
   }
@@ -198,6 +217,9 @@ void Relay::take_in_hand(const Entry& entry) {
 
 void Relay::release_from_hand(const Entry& entry) {
   const auto held = in_hand_.extract(entry.id);
+  for (auto& [partition, other] : lanes_) {
+    if (std::exchange(other.wants_room, false)) other.want_pass();
+  }
   const auto lane = lanes_.find(entry.partition);
   if (lane == lanes_.end() || held.empty()) return;
   if (lane->second.fence == held.mapped()) --lane->second.under_way;

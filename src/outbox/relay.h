@@ -53,19 +53,20 @@ class Relay {
     std::int64_t fence = 0;
     bool careful = false;
     bool leaving = false;
-    bool scanning = true;            // a pass is under way or wanted
-    std::int64_t after = 0;          // where the pass goes on
-    std::unordered_set<std::string> waiting_keys;   // of this pass
-    bool again = false;              // another pass is wanted after this one
-    std::optional<Instant> due;      // the next retry
+    bool scanning = true;  // a pass is under way or wanted
+    std::int64_t after = 0;  // where the pass goes on
+    std::unordered_set<std::string> waiting_keys;  // of this pass
+    bool again = false;  // another pass is wanted after this one
+    std::optional<Instant> due;  // the next retry
     std::size_t under_way = 0;
+    bool wants_room = false;  // something waits only for fewer to be in hand
 
     void want_pass();
     void begin_pass();
   };
   struct Finished {
     Entry entry;
-    std::int64_t fence = 0;          // under which it was begun
+    std::int64_t fence = 0;  // under which it was begun
     Outcome outcome;
     Duration took{};
   };
@@ -117,13 +118,13 @@ class Relay {
 
   std::shared_ptr<const Membership::View> view_ = std::make_shared<Membership::View>();
   std::map<int, Lane> lanes_;
-  std::unordered_map<std::string, std::int64_t> in_hand_;   // what this relay has begun, and under which fence
-  std::deque<Entry> singles_;                          // to be run one by one
-  std::vector<Finished> finished_;                     // to be settled
+  std::unordered_map<std::string, std::int64_t> in_hand_;  // what this relay has begun, and under which fence
+  std::deque<Entry> singles_;  // to be run one by one
+  std::vector<Finished> finished_;  // to be settled
   std::deque<dead_letter::Undertaker::Burial> burials_;
   std::atomic<std::uint64_t> woken_{~std::uint64_t{0}};
   std::atomic<bool> draining_{false};
-  int failures_ = 0;                                   // of the database, in a row
+  int failures_ = 0;  // of the database, in a row
 };
 
 }  // namespace skald::outbox

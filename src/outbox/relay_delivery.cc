@@ -57,10 +57,13 @@ void Relay::run_consumers(const Entry& entry) {
     db_.write(consumer->name, [&](Transaction& tx) {
       if (!owns(tx, entry)) return;  // settling drops it as well
       first = together ? tables::inbox::record(tx, consumer->name, entry.id)
-                       : tx.query("SELECT 1 FROM skald_inbox WHERE event_id = $1 AND consumer = $2", entry.id, consumer->name).empty();
+                       : tx.query("SELECT 1 FROM skald_inbox WHERE event_id = $1 AND consumer = $2", entry.id,
+                                  consumer->name)
+                             .empty();
       if (first || !seam::holds(Rule::dedupe_checked)) consumer->handle(tx, message);
     });
-    if (!together && first) db_.write("record apart", [&](Transaction& tx) { tables::inbox::record(tx, consumer->name, entry.id); });
+    if (!together && first)
+      db_.write("record apart", [&](Transaction& tx) { tables::inbox::record(tx, consumer->name, entry.id); });
   }
 }
 
@@ -83,7 +86,9 @@ void Relay::recover(Transaction& tx, const Entry& orphan, std::vector<Undertaker
   Entry entry = orphan;
   if (seam::holds(Rule::crash_counted)) ++entry.crashes;
   env_.observer.count("outbox_stalled_recovered_total");
-  tables::attempt::insert(tx, entry.id, {entry.attempts, tx.now(), entry.locked_by, "CRASHED", tx.now() - entry.locked_at, "its worker stopped"});
+  tables::attempt::insert(
+      tx, entry.id,
+      {entry.attempts, tx.now(), entry.locked_by, "CRASHED", tx.now() - entry.locked_at, "its worker stopped"});
   const auto& plan = routing_.plan(entry.event.type);
   if (entry.crashes >= (plan.consumers.empty() ? kCrashesMaxSent : kCrashesMaxLocal)) {
     parked.push_back({entry, "CRASHED", "every worker that took it in hand died", blocks_keys()});

@@ -10,6 +10,13 @@ using dead_letter::Undertaker;
 
 constexpr std::size_t kPageMin = 4;
 
+bool begins_in(const Triage& work, int partition) {
+  for (const auto* list : {&work.careful, &work.send, &work.orphans, &work.forged}) {
+    if (std::ranges::find(*list, partition, &Entry::partition) != list->end()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 // A page of every lane that has a pass under way, in one transaction: local events
@@ -17,7 +24,7 @@ constexpr std::size_t kPageMin = 4;
 bool Relay::scan() {
   Page page;
   for (const auto& [partition, lane] : lanes_) {
-    if (!lane.scanning || lane.leaving) continue;
+    if (!lane.scanning || (lane.leaving && !lane.careful)) continue;
     page.positions.push_back({partition, lane.fence, lane.after});
     if (lane.careful) page.careful.insert(partition);
   }
@@ -57,7 +64,8 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
     page.waiting_keys.insert(keys.begin(), keys.end());
   }
   const std::size_t room = options_.in_flight_max - std::min(options_.in_flight_max, in_hand_.size());
-  page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_, options_.hash_key, page.now, room},
+  page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_,
+                      options_.hash_key, page.now, room},
                      page.waiting_keys);
   handle_together(tx, page.work.local);
   std::vector<std::string> claims;
@@ -82,10 +90,11 @@ void Relay::advance_lanes(const Page& page) {
     }
     for (const std::string& key : page.waiting_keys)
       if (partition_of(key) == position.partition) lane.waiting_keys.insert(key);
+    if (page.work.no_room.contains(position.partition)) lane.wants_room = true;
     const bool exhausted = count < page.limit;
     if (!exhausted) continue;
     lane.scanning = false;
-    if (lane.waiting_keys.empty()) lane.careful = false;
+    if (lane.under_way == 0 && !lane.wants_room && !begins_in(page.work, position.partition)) lane.careful = false;
     if (lane.again) lane.begin_pass();
   }
 }

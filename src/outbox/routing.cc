@@ -16,14 +16,16 @@ namespace skald::outbox {
 void Routing::add(Consumer consumer) {
   for (const auto& other : consumers_) {
     if (other->name == consumer.name)
-      throw Invalid("DUPLICATE_CONSUMER", "there is a consumer named " + consumer.name + " already: its name is its dedupe record, give it another");
+      throw Invalid("DUPLICATE_CONSUMER", "there is a consumer named " + consumer.name +
+                                              " already: its name is its dedupe record, give it another");
   }
   consumers_.push_back(std::make_unique<Consumer>(std::move(consumer)));
 }
 
 void Routing::add(Route route) {
   for (const auto& other : routes_) {
-    if (other->type == route.type) throw Invalid("DUPLICATE_ROUTE", "events of type " + route.type + " have a bus already");
+    if (other->type == route.type)
+      throw Invalid("DUPLICATE_ROUTE", "events of type " + route.type + " have a bus already");
   }
   routes_.push_back(std::make_unique<Route>(std::move(route)));
 }

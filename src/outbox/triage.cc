@@ -19,8 +19,10 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   if (entry.status == EntryStatus::PROCESSING) return Fate::orphan;
   const auto& plan = in.routing.plan(entry.event.type);
   if (!plan.consumers.empty() || plan.route == nullptr) {
-    // An entry with a route goes through its consumers one by one first.
-    return in.careful.contains(entry.partition) || plan.route != nullptr ? Fate::careful : Fate::local;
+    // An entry with a route goes through its consumers one by one first; one that
+    // has killed an owner is never run among others again.
+    return in.careful.contains(entry.partition) || entry.crashes > 0 || plan.route != nullptr ? Fate::careful
+                                                                                              : Fate::local;
   }
   return sends < in.send_max ? Fate::send : Fate::no_room;
 }
@@ -49,7 +51,7 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
       case Fate::under_way:
         if (!seam::holds(Rule::one_in_flight_per_key)) continue;
         break;
-      case Fate::no_room: break;
+      case Fate::no_room: out.no_room.insert(entry.partition); break;
     }
     waiting_keys.insert(key);
   }

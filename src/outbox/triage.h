@@ -25,6 +25,7 @@ struct Triage {
   std::vector<Entry> orphans;    // a dead owner had them in hand
   std::vector<Entry> forged;     // content does not match the hash
   std::optional<Time> next_due;  // the earliest retry that was too early
+  std::set<int> no_room;         // partitions with something that may go once fewer are in hand
 };
 
 struct TriageInput {

@@ -21,7 +21,8 @@ class TriageTest : public testing::Test {
     routing.add(Consumer{.name = "c", .type = "local", .handle = [](Transaction&, const Message&) {}});
   }
 
-  Entry& add(const std::string& id, const std::string& key, const std::string& type, EntryStatus status = EntryStatus::PENDING) {
+  Entry& add(const std::string& id, const std::string& key, const std::string& type,
+             EntryStatus status = EntryStatus::PENDING) {
     Entry entry;
     entry.id = entry.event.id = id;
     entry.seq = static_cast<std::int64_t>(entries.size()) + 1;

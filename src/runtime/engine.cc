@@ -55,11 +55,14 @@ class Engine::Threads {
         emitter_(options_.outbox, routing_, [this](std::uint64_t partitions) { wake(partitions); }),
         file_(options_.fallback_file.empty() ? nullptr : std::make_unique<FallbackFile>(options_.fallback_file)),
         undertaker_(env, db, file_.get(), [this](std::string_view code, std::string_view text) { alert(code, text); }),
-        membership_(env, db, identity_of_process(), db.dialect() == Dialect::sqlite ? outbox::Membership::Kind::sole : outbox::Membership::Kind::leased,
+        membership_(env, db, identity_of_process(),
+                    db.dialect() == Dialect::sqlite ? outbox::Membership::Kind::sole : outbox::Membership::Kind::leased,
                     options_.outbox),
         relay_(env, db, membership_, routing_, undertaker_, options_.outbox),
         jobs_(env, db),
-        relaying_(env, "relay", [this] { return relay(); }, [this](Duration longest, Wakeup& wakeup) { wait_for_events(longest, wakeup); }),
+        relaying_(
+            env, "relay", [this] { return relay(); },
+            [this](Duration longest, Wakeup& wakeup) { wait_for_events(longest, wakeup); }),
         beating_(env, "beat", [this] { return beat(); }),
         announcing_(env, "announce", [this] { return announce(); }),
         working_(env, "jobs", [this] { return jobs_.run_once(); }) {
@@ -137,7 +140,8 @@ class Engine::Threads {
 
   Duration beat() {
     if (relaying_.busy_for() > kStuckAfter) {
-      env_.observer.log(Observer::Level::error, "a handler is stuck; this worker stops beating so that others can take over");
+      env_.observer.log(Observer::Level::error,
+                        "a handler is stuck; this worker stops beating so that others can take over");
       return options_.outbox.beat;
     }
     const auto before = membership_.view();
@@ -190,12 +194,15 @@ class Engine::Threads {
   Loop relaying_, beating_, announcing_, working_;
 };
 
-Engine::Engine(Env env, Database& db, EngineOptions options) : threads_(std::make_unique<Threads>(env, db, std::move(options))) {}
+Engine::Engine(Env env, Database& db, EngineOptions options)
+    : threads_(std::make_unique<Threads>(env, db, std::move(options))) {}
 Engine::~Engine() = default;
 
 void Engine::consume(Consumer consumer) { threads_->routing_.add(std::move(consumer)); }
 void Engine::route(Route route) { threads_->routing_.add(std::move(route)); }
-void Engine::on_settled(std::string type, Settled settled) { threads_->routing_.on_settled(std::move(type), std::move(settled)); }
+void Engine::on_settled(std::string type, Settled settled) {
+  threads_->routing_.on_settled(std::move(type), std::move(settled));
+}
 void Engine::add_job(Job job) { threads_->jobs_.add(std::move(job)); }
 void Engine::start() { threads_->start(); }
 void Engine::stop(Duration grace) { threads_->stop(grace); }
@@ -207,7 +214,8 @@ bool Engine::ready() {
   } catch (const Error&) {
     return false;  // that is the answer
   }
-  return !threads_->options_.works || (threads_->membership_.trusted() && !threads_->membership_.view()->worker.empty());
+  return !threads_->options_.works ||
+         (threads_->membership_.trusted() && !threads_->membership_.view()->worker.empty());
 }
 
 BacklogView Engine::backlog() {
@@ -230,12 +238,15 @@ std::vector<WorkerView> Engine::workers() {
   });
 }
 
-std::string Engine::content_hash(const Event& event) const { return outbox::content_hash(event, threads_->options_.outbox.hash_key); }
+std::string Engine::content_hash(const Event& event) const {
+  return outbox::content_hash(event, threads_->options_.outbox.hash_key);
+}
 std::optional<Entry> Engine::find_entry(Transaction& tx, std::string_view id) { return tables::outbox::find(tx, id); }
 
 void Engine::replay(Transaction& tx, std::string_view id, std::string_view actor) {
-  dead_letter::replay(tx, threads_->env_.random, id, actor,
-                      [&](Transaction& same, const Entry& entry) { threads_->routing_.settle(same, entry, EntryStatus::PENDING); });
+  dead_letter::replay(tx, threads_->env_.random, id, actor, [&](Transaction& same, const Entry& entry) {
+    threads_->routing_.settle(same, entry, EntryStatus::PENDING);
+  });
 }
 
 void Engine::discard(Transaction& tx, std::string_view id, std::string_view actor, std::string_view reason) {
@@ -244,7 +255,8 @@ void Engine::discard(Transaction& tx, std::string_view id, std::string_view acto
 
 Engine::Imported Engine::import_dead_letters(std::string_view actor) {
   if (threads_->options_.fallback_file.empty()) return {};
-  const auto done = dead_letter::import_fallback_file(threads_->env_, threads_->db_, threads_->options_.fallback_file, actor);
+  const auto done =
+      dead_letter::import_fallback_file(threads_->env_, threads_->db_, threads_->options_.fallback_file, actor);
   return {done.imported, done.known, done.damaged};
 }
 

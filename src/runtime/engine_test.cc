@@ -44,13 +44,21 @@ TEST_P(EngineTest, EveryEventOfManyProducersIsHandledOnceInOrder) {
   for (int p = 0; p < kProducers; ++p)
     producers.emplace_back([&, p] {
       for (int i = 0; i < kEach; ++i)
-        db.write("produce", [&](Transaction& tx) { tx.emit({.id = "", .type = "number", .key = "key-" + std::to_string(p), .subject = "", .payload = std::to_string(i), .traceparent = ""}); });
+        db.write("produce", [&](Transaction& tx) {
+          tx.emit({.id = "",
+                   .type = "number",
+                   .key = "key-" + std::to_string(p),
+                   .subject = "",
+                   .payload = std::to_string(i),
+                   .traceparent = ""});
+        });
     });
   for (auto& producer : producers) producer.join();
   ASSERT_EQ(all.get_future().wait_for(60s), std::future_status::ready);
   engine.stop();
   for (const auto& [key, numbers] : seen) EXPECT_TRUE(std::ranges::is_sorted(numbers)) << key;
-  const auto effects = db.read_result([](Transaction& tx) { return tx.query("SELECT COUNT(*) FROM effect").get<int>(0, 0); });
+  const auto effects =
+      db.read_result([](Transaction& tx) { return tx.query("SELECT COUNT(*) FROM effect").get<int>(0, 0); });
   EXPECT_EQ(effects, kProducers * kEach);
   EXPECT_EQ(engine.backlog().live, 0);
 }

@@ -46,7 +46,8 @@ Duration Loop::step_safely() {
     return step_();
   } catch (const std::exception& error) {
     env_.observer.count("loop_errors_total");
-    env_.observer.log(Observer::Level::error, "a loop failed and goes on", "\"loop\":" + to_json(name_) + ",\"error\":" + to_json(std::string(error.what())));
+    env_.observer.log(Observer::Level::error, "a loop failed and goes on",
+                      "\"loop\":" + to_json(name_) + ",\"error\":" + to_json(std::string(error.what())));
     return kPauseAfterError;
   }
 }

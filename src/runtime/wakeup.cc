@@ -33,7 +33,8 @@ void Wakeup::wait(Duration longest, std::span<const int> others) {
   std::vector<pollfd> fds{{fd_, POLLIN, 0}};
   for (int fd : others) fds.push_back({fd, POLLIN, 0});
   const auto micros = std::max<std::int64_t>(longest.count(), 0);
-  const timespec timeout{.tv_sec = static_cast<time_t>(micros / 1'000'000), .tv_nsec = static_cast<long>(micros % 1'000'000 * 1000)};
+  const timespec timeout{.tv_sec = static_cast<time_t>(micros / 1'000'000),
+                         .tv_nsec = static_cast<long>(micros % 1'000'000 * 1000)};
   ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
   clear();
 }

@@ -16,7 +16,10 @@ std::size_t opaque_length(std::string_view sql, std::size_t at) {
     std::size_t i = 1;
     while (i < rest.size()) {
       if (rest[i] == rest[0]) {
-        if (i + 1 < rest.size() && rest[i + 1] == rest[0]) { i += 2; continue; }
+        if (i + 1 < rest.size() && rest[i + 1] == rest[0]) {
+          i += 2;
+          continue;
+        }
         return i + 1;
       }
       ++i;
@@ -75,7 +78,10 @@ std::vector<std::string> split_statements(std::string_view sql) {
 std::string first_word(std::string_view sql) {
   std::size_t i = 0;
   while (i < sql.size()) {
-    if (std::isspace(static_cast<unsigned char>(sql[i])) || sql[i] == '(' || sql[i] == ';') { ++i; continue; }
+    if (std::isspace(static_cast<unsigned char>(sql[i])) || sql[i] == '(' || sql[i] == ';') {
+      ++i;
+      continue;
+    }
     const bool comment = sql.substr(i).starts_with("--") || sql.substr(i).starts_with("/*");
     if (!comment) break;
     i += opaque_length(sql, i);
@@ -87,8 +93,9 @@ std::string first_word(std::string_view sql) {
 }
 
 void refuse_transaction_control(std::string_view sql) {
-  static constexpr std::array<std::string_view, 12> banned = {"BEGIN",  "START",  "COMMIT",  "END",    "ROLLBACK", "ABORT",
-                                                              "SAVEPOINT", "RELEASE", "PRAGMA", "ATTACH", "DETACH", "VACUUM"};
+  static constexpr std::array<std::string_view, 12> banned = {"BEGIN",    "START",  "COMMIT",    "END",
+                                                              "ROLLBACK", "ABORT",  "SAVEPOINT", "RELEASE",
+                                                              "PRAGMA",   "ATTACH", "DETACH",    "VACUUM"};
   const std::string word = first_word(sql);
   if (std::ranges::find(banned, word) != banned.end() || (word == "PREPARE" && sql.find('$') == std::string_view::npos))
     throw Error("TRANSACTION_CONTROL", word + " is the store's own: use Database::write and Transaction::savepoint");

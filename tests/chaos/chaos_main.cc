@@ -43,7 +43,8 @@ Options parse(int argc, char** argv) {
 // One statement on the database, for the observer's own questions.
 class Watcher {
  public:
-  explicit Watcher(const std::string& url) : db_(open_postgres({*clock_, *random_, silent_observer()}, {.url = url, .connections = 2})) {}
+  explicit Watcher(const std::string& url)
+      : db_(open_postgres({*clock_, *random_, silent_observer()}, {.url = url, .connections = 2})) {}
 
   std::int64_t number(std::string_view sql, std::int64_t parameter) {
     return db_->read_result([&](Transaction& tx) { return tx.query(sql, parameter).get<std::int64_t>(0, 0); });
@@ -59,10 +60,13 @@ class Watcher {
   std::unique_ptr<Database> db_;
 };
 
-double seconds_since(steady_clock::time_point begun) { return std::chrono::duration<double>(steady_clock::now() - begun).count(); }
+double seconds_since(steady_clock::time_point begun) {
+  return std::chrono::duration<double>(steady_clock::now() - begun).count();
+}
 
 std::int64_t partitions_of(Watcher& watcher, pid_t pid) {
-  return watcher.number("SELECT COUNT(*) FROM skald_partition p JOIN skald_worker w ON w.id = p.owner WHERE w.pid = $1", pid);
+  return watcher.number("SELECT COUNT(*) FROM skald_partition p JOIN skald_worker w ON w.id = p.owner WHERE w.pid = $1",
+                        pid);
 }
 
 // True where the process was caught inside of a transaction and taken over.
@@ -71,8 +75,10 @@ bool freeze(Site& site, Watcher& watcher, std::size_t server, std::vector<std::s
   kill(pid, SIGSTOP);
   watcher.pause(200);
   const bool inside = watcher.number(
-      "SELECT COUNT(*) FROM pg_stat_activity a, skald_worker w WHERE w.pid = $1 AND a.state = 'idle in transaction' AND "
-      "a.datname = current_database() AND position('\"pid\":' || a.pid || ',' in w.sessions) > 0", pid) > 0;
+                          "SELECT COUNT(*) FROM pg_stat_activity a, skald_worker w WHERE w.pid = $1 AND a.state = "
+                          "'idle in transaction' AND "
+                          "a.datname = current_database() AND position('\"pid\":' || a.pid || ',' in w.sessions) > 0",
+                          pid) > 0;
   if (!inside) {
     kill(pid, SIGCONT);
     return false;
@@ -99,7 +105,10 @@ int run(const Options& options) {
     const std::size_t server = random() % site.size();
     if (frozen < options.freezes && random() % 3 == 0) {
       for (int tries = 0; tries < 20 && frozen < options.freezes; ++tries)
-        if (freeze(site, watcher, server, faults)) { ++frozen; break; }
+        if (freeze(site, watcher, server, faults)) {
+          ++frozen;
+          break;
+        }
     } else {
       site.kill_and_restart(server);
       ++kills;
@@ -109,7 +118,8 @@ int run(const Options& options) {
   traffic.stop();
   const auto acknowledged = traffic.acknowledged();
   const auto stopped = steady_clock::now();
-  while (watcher.number("SELECT COUNT(*) FROM skald_outbox WHERE live = 1 AND $1 = $1", 1) > 0 && seconds_since(stopped) < 60) {
+  while (watcher.number("SELECT COUNT(*) FROM skald_outbox WHERE live = 1 AND $1 = $1", 1) > 0 &&
+         seconds_since(stopped) < 60) {
     watcher.pause(200);
     site.drain_logs();
   }
@@ -121,9 +131,12 @@ int run(const Options& options) {
   const std::int64_t repeats_max = static_cast<std::int64_t>(kills + frozen) * kInFlight;
   if (verdict.repeats > repeats_max) faults.push_back("more repeats than kills x sends in flight");
   if (options.freezes > frozen) faults.push_back("no worker could be frozen inside of a transaction");
-  std::printf("%zu donations acknowledged in %.0f s, %zu announced; %d kills, %d freezes, %lld requests sent again, %lld repeated sends (at most %lld)\n",
-              acknowledged.size(), seconds_since(begun), verdict.announced, kills, frozen, static_cast<long long>(traffic.resent()),
-              static_cast<long long>(verdict.repeats), static_cast<long long>(repeats_max));
+  std::printf(
+      "%zu donations acknowledged in %.0f s, %zu announced; %d kills, %d freezes, %lld requests sent again, %lld "
+      "repeated sends (at most %lld)\n",
+      acknowledged.size(), seconds_since(begun), verdict.announced, kills, frozen,
+      static_cast<long long>(traffic.resent()), static_cast<long long>(verdict.repeats),
+      static_cast<long long>(repeats_max));
   for (std::size_t i = 0; i < faults.size() && i < 20; ++i) std::printf("FAULT: %s\n", faults[i].c_str());
   std::printf("%s\n", faults.empty() ? "nothing lost, nothing out of order" : "FAILED");
   return faults.empty() ? 0 : 1;

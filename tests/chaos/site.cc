@@ -12,8 +12,10 @@ Site::Site(std::size_t servers) {
 
 void Site::start(Slot& slot) {
   slot.server = std::make_unique<test::SkaldServer>(
-      std::vector<std::string>{"--data", slot.data->path().string(), "--log-level", "warn", "--outbox-backoff-first", "1s"},
-      test::SkaldServer::Variables{{"SKALD_DB", database_.url()}, {"SKALD_DONATION_WEBHOOK", receiver_.url()}, {"SKALD_WEBHOOK_ALLOW_PRIVATE", "1"},
+      std::vector<std::string>{"--data", slot.data->path().string(), "--outbox-backoff-first", "1s"},
+      test::SkaldServer::Variables{{"SKALD_DB", database_.url()},
+                                   {"SKALD_DONATION_WEBHOOK", receiver_.url()},
+                                   {"SKALD_WEBHOOK_ALLOW_PRIVATE", "1"},
                                    {"SKALD_DONATION_WEBHOOK_SECRET", "one-secret-for-all-servers"}});
   slot.port = slot.server->port();
 }

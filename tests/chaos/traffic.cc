@@ -37,8 +37,8 @@ void Traffic::give(int thread, std::chrono::microseconds pause) {
   for (int number = 0; pause_until(next); ++number, next += pause) {
     const std::string donor = "donor-" + std::to_string(thread * kDonorsEach + number % kDonorsEach);
     const std::string id = donor + ":" + std::to_string(number / kDonorsEach);
-    const std::string body = R"({"requestId":")" + id + R"(","donor":")" + donor + R"(","amount":)" + std::to_string(number + 1) +
-                             R"(,"currency":"KRW","message":"chaos"})";
+    const std::string body = R"({"requestId":")" + id + R"(","donor":")" + donor + R"(","amount":)" +
+                             std::to_string(number + 1) + R"(,"currency":"KRW","message":"chaos"})";
     std::size_t server = static_cast<std::size_t>(thread + number) % site_.size();
     while (!donate(server, body)) {
       ++resent_;
@@ -52,8 +52,9 @@ bool Traffic::donate(std::size_t server, const std::string& body) {
   const std::string port = std::to_string(site_.port(server));
   try {
     http::RawClient client(site_.port(server), 2);
-    client.send("POST /donation/donations HTTP/1.1\r\nHost: 127.0.0.1:" + port + "\r\nContent-Type: application/json\r\nContent-Length: " +
-                std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body);
+    client.send("POST /donation/donations HTTP/1.1\r\nHost: 127.0.0.1:" + port +
+                "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+                "\r\nConnection: close\r\n\r\n" + body);
     const std::string answer = client.read_response();
     return answer.starts_with("HTTP/1.1 201") || answer.starts_with("HTTP/1.1 200");
   } catch (const std::exception&) {

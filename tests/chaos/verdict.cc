@@ -22,7 +22,8 @@ Verdict judge(const std::vector<test::HttpReceiver::Request>& requests, const st
     const auto data = json::parse(request.body).at("data");
     const std::string request_id(data.at("requestId").as_string());
     const std::string donor(data.at("donor").as_string());
-    if (!event_of.emplace(request_id, id).second) verdict.faults.push_back("donation " + request_id + " was announced as two events");
+    if (!event_of.emplace(request_id, id).second)
+      verdict.faults.push_back("donation " + request_id + " was announced as two events");
     const std::int64_t number = std::stoll(request_id.substr(request_id.find(':') + 1));
     if (const auto last = last_of_donor.find(donor); last != last_of_donor.end() && number <= last->second)
       verdict.faults.push_back("donation " + request_id + " came after number " + std::to_string(last->second));

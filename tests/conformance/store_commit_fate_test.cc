@@ -1,8 +1,7 @@
 // What became of a COMMIT whose answer was lost, asked of a real server.
-#include "store/postgres/commit_fate.h"
-
 #include <atomic>
 
+#include "store/postgres/commit_fate.h"
 #include "store_suite.h"
 
 namespace skald::postgres {
@@ -27,7 +26,9 @@ class CommitFateTest : public ::testing::Test {
     return std::string(connection.value(statements.size() - 1, 0));
   }
   // An open transaction: its id.
-  static std::string open(Connection& connection) { return run(connection, {"BEGIN", "SELECT pg_current_xact_id()::text"}); }
+  static std::string open(Connection& connection) {
+    return run(connection, {"BEGIN", "SELECT pg_current_xact_id()::text"});
+  }
   CommitFate fate(const std::string& id) { return commit_fate(*pool_, {*clock_, *random_, silent_observer()}, id); }
 
   std::unique_ptr<Clock> clock_ = system_clock();

@@ -20,7 +20,8 @@ TEST_P(StoreConcurrency, LosesNoIncrementOfManyWriters) {
   db().write("put", [&](Transaction& tx) { put(tx, "sum", 0); });
   run_threads(8, [&](int) {
     for (int i = 0; i < 200; ++i)
-      db().write("increment", [](Transaction& tx) { tx.execute("UPDATE item SET amount = amount + 1 WHERE id = 'sum'"); });
+      db().write("increment",
+                 [](Transaction& tx) { tx.execute("UPDATE item SET amount = amount + 1 WHERE id = 'sum'"); });
   });
   EXPECT_EQ(items(), "sum=1600");
 }
@@ -46,16 +47,22 @@ TEST_P(StoreConcurrency, TellsEachCallerItsOwnOutcome) {
   EXPECT_EQ(done, 160);
   EXPECT_EQ(refused, 160);
   EXPECT_EQ(conflicts, 160);
-  EXPECT_EQ(db().read_result([](Transaction& tx) { return tx.query("SELECT count(*) FROM item").get<int>(0, 0); }), 160);
+  EXPECT_EQ(db().read_result([](Transaction& tx) { return tx.query("SELECT count(*) FROM item").get<int>(0, 0); }),
+            160);
 }
 
 TEST_P(StoreConcurrency, ShowsReadersWholeTransactionsOnly) {
-  db().write("put", [&](Transaction& tx) { put(tx, "a", 100); put(tx, "b", 0); });
+  db().write("put", [&](Transaction& tx) {
+    put(tx, "a", 100);
+    put(tx, "b", 0);
+  });
   std::atomic<bool> stop = false;
   std::thread reader([&] {
     do {
       db().read([](Transaction& tx) {
-        const auto amount = [&](const char* id) { return tx.query("SELECT amount FROM item WHERE id = $1", id).get<int>(0, 0); };
+        const auto amount = [&](const char* id) {
+          return tx.query("SELECT amount FROM item WHERE id = $1", id).get<int>(0, 0);
+        };
         EXPECT_EQ(amount("a") + amount("b"), 100);
       });
     } while (!stop);
@@ -71,8 +78,10 @@ TEST_P(StoreConcurrency, ShowsReadersWholeTransactionsOnly) {
 }
 
 TEST_P(StoreConcurrency, MigratesOnceWhenManyProgramsStartTogether) {
-  const std::vector<Migration> steps = {
-      {.version = 1, .name = "one", .sql = "CREATE TABLE once (id BIGINT); INSERT INTO once VALUES (1)", .postgres_sql = ""}};
+  const std::vector<Migration> steps = {{.version = 1,
+                                         .name = "one",
+                                         .sql = "CREATE TABLE once (id BIGINT); INSERT INTO once VALUES (1)",
+                                         .postgres_sql = ""}};
   run_threads(4, [&](int) { db().migrate("once", steps); });
   EXPECT_EQ(db().read_result([](Transaction& tx) { return tx.query("SELECT count(*) FROM once").get<int>(0, 0); }), 1);
 }

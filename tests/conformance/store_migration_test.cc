@@ -8,10 +8,16 @@ class StoreMigration : public StoreTest {
  protected:
   void migrate(std::vector<Migration> steps, std::string_view component = "shop") { db().migrate(component, steps); }
   int applied() {
-    return db().read_result([](Transaction& tx) { return tx.query("SELECT count(*) FROM skald_schema WHERE component = 'shop'").get<int>(0, 0); });
+    return db().read_result([](Transaction& tx) {
+      return tx.query("SELECT count(*) FROM skald_schema WHERE component = 'shop'").get<int>(0, 0);
+    });
   }
-  const Migration one{.version = 1, .name = "first", .sql = "CREATE TABLE shop (id BIGINT PRIMARY KEY); INSERT INTO shop VALUES (1); -- end;\n", .postgres_sql = ""};
-  const Migration two{.version = 2, .name = "second", .sql = "ALTER TABLE shop ADD COLUMN name TEXT DEFAULT 'a;b'", .postgres_sql = ""};
+  const Migration one{.version = 1,
+                      .name = "first",
+                      .sql = "CREATE TABLE shop (id BIGINT PRIMARY KEY); INSERT INTO shop VALUES (1); -- end;\n",
+                      .postgres_sql = ""};
+  const Migration two{
+      .version = 2, .name = "second", .sql = "ALTER TABLE shop ADD COLUMN name TEXT DEFAULT 'a;b'", .postgres_sql = ""};
 };
 SKALD_ON_EVERY_STORE(StoreMigration);
 
@@ -29,8 +35,12 @@ TEST_P(StoreMigration, AppliesEachStepOnce) {
 }
 
 TEST_P(StoreMigration, TakesTheOtherTextWhereTheDialectsDiffer) {
-  migrate({{.version = 1, .name = "differs", .sql = "CREATE TABLE on_sqlite (id BIGINT)", .postgres_sql = "CREATE TABLE on_postgres (id BIGINT)"}});
-  db().read([&](Transaction& tx) { tx.query(on_postgres() ? "SELECT id FROM on_postgres" : "SELECT id FROM on_sqlite"); });
+  migrate({{.version = 1,
+            .name = "differs",
+            .sql = "CREATE TABLE on_sqlite (id BIGINT)",
+            .postgres_sql = "CREATE TABLE on_postgres (id BIGINT)"}});
+  db().read(
+      [&](Transaction& tx) { tx.query(on_postgres() ? "SELECT id FROM on_postgres" : "SELECT id FROM on_sqlite"); });
 }
 
 TEST_P(StoreMigration, KeepsComponentsApart) {
@@ -63,7 +73,12 @@ TEST_P(StoreMigration, LetsAnOlderProgramLiveBesideAnAdditiveStep) {
 }
 
 TEST_P(StoreMigration, LeavesNothingOfAStepThatFails) {
-  EXPECT_THROW(migrate({one, {.version = 2, .name = "broken", .sql = "CREATE TABLE half (id BIGINT); CREATE NONSENSE", .postgres_sql = ""}}), Error);
+  EXPECT_THROW(migrate({one,
+                        {.version = 2,
+                         .name = "broken",
+                         .sql = "CREATE TABLE half (id BIGINT); CREATE NONSENSE",
+                         .postgres_sql = ""}}),
+               Error);
   EXPECT_THROW(db().read([](Transaction& tx) { tx.query("SELECT * FROM half"); }), Error);
   migrate({one, two});
   EXPECT_EQ(applied(), 2);

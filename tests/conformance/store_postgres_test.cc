@@ -39,13 +39,16 @@ class Postgres : public ::testing::Test {
     trips_.clear();
   }
   int amount(const char* id) {
-    return other().read_result([&](Transaction& tx) { return tx.query("SELECT amount FROM item WHERE id = $1", id).get<int>(0, 0); });
+    return other().read_result(
+        [&](Transaction& tx) { return tx.query("SELECT amount FROM item WHERE id = $1", id).get<int>(0, 0); });
   }
   void kill(std::int64_t pid) {
     other().write("kill", [&](Transaction& tx) { tx.query("SELECT pg_terminate_backend($1, 5000)", pid); });
   }
   static std::int64_t pid_of(Transaction& tx) { return tx.query("SELECT pg_backend_pid()").get<std::int64_t>(0, 0); }
-  static void add(Transaction& tx, const char* id) { tx.execute("UPDATE item SET amount = amount + 1 WHERE id = $1", id); }
+  static void add(Transaction& tx, const char* id) {
+    tx.execute("UPDATE item SET amount = amount + 1 WHERE id = $1", id);
+  }
 
   std::unique_ptr<Clock> clock_ = system_clock();
   std::unique_ptr<Random> random_ = system_random();
@@ -79,10 +82,12 @@ TEST_F(Postgres, CommitsAProducersTransactionInTwoRoundTrips) {
 
 TEST_F(Postgres, SpendsNoRoundTripOnATransactionThatAskedForNothing) {
   db().write("nothing", [](Transaction&) {});
-  EXPECT_THROW(db().write("refused", [](Transaction& tx) {
-    tx.enqueue("UPDATE item SET amount = 9");
-    throw Refused("NO", "no");
-  }), Refused);
+  EXPECT_THROW(db().write("refused",
+                          [](Transaction& tx) {
+                            tx.enqueue("UPDATE item SET amount = 9");
+                            throw Refused("NO", "no");
+                          }),
+               Refused);
   db().read([](Transaction&) {});
   EXPECT_TRUE(trips().empty());
 }
@@ -97,7 +102,10 @@ TEST_F(Postgres, GivesUpOnALockedRowAfterTheLockTimeout) {
   other().write("hold", [&](Transaction& holder) {
     holder.query("SELECT id FROM item WHERE id = 'a' FOR UPDATE");
     expect_error<LockTimeout>("LOCK_TIMEOUT", [&] {
-      db().write("wait", [](Transaction& tx) { add(tx, "b"); tx.query("SELECT id FROM item WHERE id = 'a' FOR UPDATE"); });
+      db().write("wait", [](Transaction& tx) {
+        add(tx, "b");
+        tx.query("SELECT id FROM item WHERE id = 'a' FOR UPDATE");
+      });
     });
   });
   EXPECT_EQ(amount("b"), 0);
@@ -139,8 +147,10 @@ TEST_F(Postgres, DoesNotCommitAfterAFailureThatTheBodySwallowed) {
 }
 
 TEST_F(Postgres, RefusesWhatWouldOutliveTheTransactionInItsSession) {
-  for (const char* sql : {"SET lock_timeout = 0", "set session statement_timeout = 0", "RESET ALL", "DISCARD ALL", "DEALLOCATE ALL", "LISTEN x"})
-    expect_error<Error>("TRANSACTION_CONTROL", [&] { db().write("control", [&](Transaction& tx) { tx.execute(sql); }); });
+  for (const char* sql : {"SET lock_timeout = 0", "set session statement_timeout = 0", "RESET ALL", "DISCARD ALL",
+                          "DEALLOCATE ALL", "LISTEN x"})
+    expect_error<Error>("TRANSACTION_CONTROL",
+                        [&] { db().write("control", [&](Transaction& tx) { tx.execute(sql); }); });
   db().write("local", [](Transaction& tx) { tx.execute("set local lock_timeout = 0"); });
 }
 
@@ -200,8 +210,7 @@ TEST_F(Postgres, RunsABodyAgainEvenWhereItSwallowedTheLoss) {
     if (++runs == 1) kill(pid);
     try {
       add(tx, "a");
-    } catch (const Error&) {
-    }
+    } catch (const Error&) {}
   });
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(amount("a"), 1);
@@ -247,7 +256,10 @@ TEST_F(Postgres, ReplacesConnectionsThatDiedWhileIdle) {
   ASSERT_EQ(before.size(), 1u);
   kill(before[0].pid);
   int runs = 0;
-  db().write("next", [&](Transaction& tx) { ++runs; add(tx, "a"); });
+  db().write("next", [&](Transaction& tx) {
+    ++runs;
+    add(tx, "a");
+  });
   EXPECT_EQ(runs, 1);
   EXPECT_NE(db().sessions(), before);
 }
@@ -256,18 +268,16 @@ TEST_F(Postgres, SaysThatAllConnectionsAreInUse) {
   const auto small = open_postgres(env(), {.url = database_->address(), .connections = 1, .acquire_timeout = 20ms});
   small->write("hold", [&](Transaction& tx) {
     tx.query("SELECT 1");
-    std::thread([&] {
-      expect_error<Unavailable>("POOL_EXHAUSTED", [&] { small->read([](Transaction&) {}); });
-    }).join();
+    std::thread([&] { expect_error<Unavailable>("POOL_EXHAUSTED", [&] { small->read([](Transaction&) {}); }); }).join();
   });
 }
 
 TEST_F(Postgres, SaysThatItCannotConnectWithoutTellingThePassword) {
-  const std::string text = expect_error<Unavailable>("CONNECT_FAILED", [&] {
-    open_postgres(env(), {.url = "postgresql://nobody:secret@127.0.0.1:1/none"});
-  });
+  const std::string text = expect_error<Unavailable>(
+      "CONNECT_FAILED", [&] { open_postgres(env(), {.url = "postgresql://nobody:secret@127.0.0.1:1/none"}); });
   EXPECT_EQ(text.find("secret"), std::string::npos);
-  const std::string bad = expect_error<Invalid>("BAD_DATABASE_URL", [&] { open_postgres(env(), {.url = "nobody:secret"}); });
+  const std::string bad =
+      expect_error<Invalid>("BAD_DATABASE_URL", [&] { open_postgres(env(), {.url = "nobody:secret"}); });
   EXPECT_EQ(bad.find("secret"), std::string::npos);
 }
 
@@ -302,8 +312,10 @@ TEST_F(Postgres, PassesArraysAsParameters) {
 }
 
 TEST_F(Postgres, RefusesTextThatItCannotStore) {
-  expect_error<Invalid>("BAD_TEXT", [&] { db().write("zero", [](Transaction& tx) { tx.query("SELECT $1", std::string("a\0b", 3)); }); });
-  expect_error<Invalid>("BAD_TEXT", [&] { db().write("bytes", [](Transaction& tx) { tx.query("SELECT $1", "\xff\xfe"); }); });
+  expect_error<Invalid>(
+      "BAD_TEXT", [&] { db().write("zero", [](Transaction& tx) { tx.query("SELECT $1", std::string("a\0b", 3)); }); });
+  expect_error<Invalid>("BAD_TEXT",
+                        [&] { db().write("bytes", [](Transaction& tx) { tx.query("SELECT $1", "\xff\xfe"); }); });
 }
 
 // Waits for the descriptor and drains, until something was heard.
@@ -335,7 +347,10 @@ TEST_F(Postgres, ReportsAllPartitionsWhenAListenerHasLostItsConnection) {
   hear(*listener);
   const int fd = listener->fd();
   other().write("kill listener", [](Transaction& tx) {
-    EXPECT_EQ(tx.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query = 'LISTEN skald' AND datname = current_database()").size(), 1u);
+    EXPECT_EQ(tx.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query = 'LISTEN skald' AND "
+                       "datname = current_database()")
+                  .size(),
+              1u);
   });
   EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions));
   EXPECT_EQ(listener->fd(), fd);
@@ -348,7 +363,9 @@ TEST_F(Postgres, KeepsAnnouncementsThatCouldNotBeSent) {
   db().announce(std::vector{1});
   db().flush_announcements();
   other().write("kill announcer", [](Transaction& tx) {
-    tx.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE '%pg_notify($1%' AND pid <> pg_backend_pid()");
+    tx.query(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE '%pg_notify($1%' AND pid <> "
+        "pg_backend_pid()");
   });
   const auto listener = other().listen();
   hear(*listener);

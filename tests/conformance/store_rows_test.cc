@@ -39,17 +39,28 @@ class StoreRows : public StoreTest {
     StoreTest::SetUp();
     if (HasFatalFailure()) return;
     db().write("create", [](Transaction& tx) {
-      tx.execute("CREATE TABLE pet (id TEXT PRIMARY KEY, age BIGINT NOT NULL, weight DOUBLE PRECISION NOT NULL, tame BOOLEAN NOT NULL, "
-                 "mood TEXT NOT NULL, born BIGINT NOT NULL, nickname TEXT, chip BIGINT, died BIGINT, notes TEXT NOT NULL, version BIGINT NOT NULL)");
+      tx.execute(
+          "CREATE TABLE pet (id TEXT PRIMARY KEY, age BIGINT NOT NULL, weight DOUBLE PRECISION NOT NULL, tame BOOLEAN "
+          "NOT NULL, "
+          "mood TEXT NOT NULL, born BIGINT NOT NULL, nickname TEXT, chip BIGINT, died BIGINT, notes TEXT NOT NULL, "
+          "version BIGINT NOT NULL)");
     });
   }
 };
 SKALD_ON_EVERY_STORE(StoreRows);
 
 Pet full_pet() {
-  return {.id = "p1", .age = std::numeric_limits<std::int64_t>::min(), .weight = 0.1, .tame = true, .mood = Mood::wild,
-          .born = from_micros(1'700'000'000'123'456), .nickname = "it's \"Q\"", .chip = std::numeric_limits<std::int64_t>::max(),
-          .died = from_micros(-1), .notes = {R"({"a": 1.0})"}, .version = 1};
+  return {.id = "p1",
+          .age = std::numeric_limits<std::int64_t>::min(),
+          .weight = 0.1,
+          .tame = true,
+          .mood = Mood::wild,
+          .born = from_micros(1'700'000'000'123'456),
+          .nickname = "it's \"Q\"",
+          .chip = std::numeric_limits<std::int64_t>::max(),
+          .died = from_micros(-1),
+          .notes = {R"({"a": 1.0})"},
+          .version = 1};
 }
 
 TEST_P(StoreRows, OfADescribedStructComeBackAsTheyWere) {
@@ -57,7 +68,10 @@ TEST_P(StoreRows, OfADescribedStructComeBackAsTheyWere) {
   Pet bare;
   bare.id = "p2";
   bare.notes.text = "null";
-  db().write("insert", [&](Transaction& tx) { tx.insert(full); tx.insert(bare); });
+  db().write("insert", [&](Transaction& tx) {
+    tx.insert(full);
+    tx.insert(bare);
+  });
   db().read([&](Transaction& tx) {
     EXPECT_EQ(tx.find<Pet>("p1"), full);
     EXPECT_EQ(tx.find<Pet>("p2"), bare);
@@ -78,7 +92,11 @@ TEST_P(StoreRows, AreSavedWhereTheVersionIsStillTheOneThatWasRead) {
     EXPECT_EQ(changed.version, 2);
   });
   expect_error<Stale>("STALE_ROW", [&] {
-    db().write("save", [&](Transaction& tx) { put(tx, "lost", 1); theirs.age = 6; tx.save(theirs); });
+    db().write("save", [&](Transaction& tx) {
+      put(tx, "lost", 1);
+      theirs.age = 6;
+      tx.save(theirs);
+    });
   });
   db().read([](Transaction& tx) {
     EXPECT_EQ(tx.find<Pet>("p1")->age, 5);
@@ -132,7 +150,10 @@ TEST_P(StoreParameters, MayComeInAnyOrderAndSeveralTimes) {
     tx.execute("INSERT INTO item (amount, id) VALUES ($2, $1)", "a", 7);
     tx.execute("UPDATE item SET amount = amount - $4 + $2 + $3 + $2 WHERE id = $1", "a", 100, 5, 7);
     EXPECT_EQ(tx.query("SELECT amount FROM item WHERE $2 = amount AND id = $1 AND amount = $2", "a", 205).size(), 1u);
-    EXPECT_EQ(tx.query("SELECT id FROM item WHERE id = $10 OR amount IN ($1,$2,$3,$4,$5,$6,$7,$8,$9)", 1, 2, 3, 4, 5, 6, 7, 8, 9, "a").size(), 1u);
+    EXPECT_EQ(tx.query("SELECT id FROM item WHERE id = $10 OR amount IN ($1,$2,$3,$4,$5,$6,$7,$8,$9)", 1, 2, 3, 4, 5, 6,
+                       7, 8, 9, "a")
+                  .size(),
+              1u);
   });
 }
 
@@ -146,11 +167,13 @@ TEST_P(StoreParameters, AreNotLookedForInLiteralsAndComments) {
 }
 
 TEST_P(StoreParameters, HoldAnyTextWithoutBecomingSql) {
-  const std::string texts[] = {"", "'; DROP TABLE item; --", "\\", "\"", "$1", "{}", "line\nline\ttab", "żółć 🦊", "NULL", "%_"};
+  const std::string texts[] = {"",   "'; DROP TABLE item; --", "\\",      "\"",   "$1",
+                               "{}", "line\nline\ttab",        "żółć 🦊", "NULL", "%_"};
   db().write("texts", [&](Transaction& tx) {
     int amount = 0;
     for (const std::string& text : texts) put(tx, text, ++amount);
-    for (const std::string& text : texts) EXPECT_EQ(tx.query("SELECT id FROM item WHERE id = $1", text).get<std::string>(0, 0), text);
+    for (const std::string& text : texts)
+      EXPECT_EQ(tx.query("SELECT id FROM item WHERE id = $1", text).get<std::string>(0, 0), text);
   });
 }
 
@@ -171,16 +194,20 @@ TEST_P(StoreParameters, ServeMoreStatementsThanTheStoreKeeps) {
     put(tx, "a", 1);
     for (int round = 0; round < 2; ++round)
       for (int i = 0; i < 700; ++i)
-        ASSERT_EQ(tx.query("SELECT amount + " + std::to_string(i) + " FROM item WHERE id = $1", "a").get<int>(0, 0), i + 1);
+        ASSERT_EQ(tx.query("SELECT amount + " + std::to_string(i) + " FROM item WHERE id = $1", "a").get<int>(0, 0),
+                  i + 1);
   });
   if (on_postgres()) {
-    db().read([](Transaction& tx) { EXPECT_LE(tx.query("SELECT count(*) FROM pg_prepared_statements").get<int>(0, 0), 520); });
+    db().read([](Transaction& tx) {
+      EXPECT_LE(tx.query("SELECT count(*) FROM pg_prepared_statements").get<int>(0, 0), 520);
+    });
   }
 }
 
 TEST_P(StoreParameters, OfAStatementThatFailedOnceCanBeRunAgain) {
   for (int i = 0; i < 3; ++i) {
-    EXPECT_THROW(db().write("early", [&](Transaction& tx) { tx.query("SELECT * FROM later WHERE id = $1", 1); }), Error);
+    EXPECT_THROW(db().write("early", [&](Transaction& tx) { tx.query("SELECT * FROM later WHERE id = $1", 1); }),
+                 Error);
   }
   db().write("create", [](Transaction& tx) { tx.execute("CREATE TABLE later (id BIGINT PRIMARY KEY)"); });
   db().write("late", [](Transaction& tx) { EXPECT_EQ(tx.query("SELECT * FROM later WHERE id = $1", 1).size(), 0u); });

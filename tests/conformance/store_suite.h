@@ -15,9 +15,8 @@ class StoreTest : public ::testing::TestWithParam<Dialect> {
  protected:
   void SetUp() override {
     database_ = TestDatabase::of(GetParam(), env());
-    db().write("create", [](Transaction& tx) {
-      tx.execute("CREATE TABLE item (id TEXT PRIMARY KEY, amount BIGINT NOT NULL)");
-    });
+    db().write("create",
+               [](Transaction& tx) { tx.execute("CREATE TABLE item (id TEXT PRIMARY KEY, amount BIGINT NOT NULL)"); });
   }
 
   Env env() { return {*clock_, *random_, silent_observer()}; }

@@ -10,7 +10,10 @@ class StoreTransaction : public StoreTest {};
 SKALD_ON_EVERY_STORE(StoreTransaction);
 
 TEST_P(StoreTransaction, KeepsWhatTheBodyWroteOnceItReturns) {
-  db().write("put", [&](Transaction& tx) { put(tx, "a", 1); put(tx, "b", 2); });
+  db().write("put", [&](Transaction& tx) {
+    put(tx, "a", 1);
+    put(tx, "b", 2);
+  });
   EXPECT_EQ(items(), "a=1 b=2");
   database().reopen();
   EXPECT_EQ(items(), "a=1 b=2");
@@ -76,16 +79,18 @@ TEST_P(StoreTransaction, ReportsTheFirstOfSeveralFailures) {
 TEST_P(StoreTransaction, TurnsAUniqueViolationIntoAConflictAndRollsBack) {
   db().write("put", [&](Transaction& tx) { put(tx, "a", 1); });
   const std::string text = expect_error<Conflict>("UNIQUE_VIOLATION", [&] {
-    db().write("again", [&](Transaction& tx) { put(tx, "b", 1); put(tx, "a", 424242); });
+    db().write("again", [&](Transaction& tx) {
+      put(tx, "b", 1);
+      put(tx, "a", 424242);
+    });
   });
   EXPECT_EQ(text.find("424242"), std::string::npos) << "messages hold no values";
   EXPECT_EQ(items(), "a=1");
 }
 
 TEST_P(StoreTransaction, RefusesWrongSqlWithTheCause) {
-  const std::string text = expect_error<Error>("SQL_ERROR", [&] {
-    db().write("bad", [](Transaction& tx) { tx.query("SELECT id FROM nowhere"); });
-  });
+  const std::string text = expect_error<Error>(
+      "SQL_ERROR", [&] { db().write("bad", [](Transaction& tx) { tx.query("SELECT id FROM nowhere"); }); });
   EXPECT_NE(text.find("nowhere"), std::string::npos) << text;
   db().write("good", [&](Transaction& tx) { put(tx, "a", 1); });
   EXPECT_EQ(items(), "a=1");
@@ -111,11 +116,13 @@ TEST_P(StoreTransaction, RefusesAWriteInsideOfAWrite) {
 TEST_P(StoreTransaction, RefusesTransactionControlInUserSql) {
   for (const char* sql : {"COMMIT", "  rollback", "/* x */ BEGIN", "-- x\nSAVEPOINT a", "RELEASE a", "End"}) {
     expect_error<Error>("TRANSACTION_CONTROL", [&] {
-      db().write("control", [&](Transaction& tx) { put(tx, "a", 1); tx.execute(sql); });
+      db().write("control", [&](Transaction& tx) {
+        put(tx, "a", 1);
+        tx.execute(sql);
+      });
     });
-    expect_error<Error>("TRANSACTION_CONTROL", [&] {
-      db().write("control", [&](Transaction& tx) { tx.enqueue(sql); });
-    });
+    expect_error<Error>("TRANSACTION_CONTROL",
+                        [&] { db().write("control", [&](Transaction& tx) { tx.enqueue(sql); }); });
   }
   EXPECT_EQ(items(), "");
 }
@@ -144,7 +151,9 @@ TEST_P(StoreTransaction, HasOneTimeWhichNeverRunsBack) {
 class StoreSavepoint : public StoreTest {};
 SKALD_ON_EVERY_STORE(StoreSavepoint);
 
-Event event(std::string key) { return {.id = "", .type = "t", .key = std::move(key), .subject = "", .payload = "{}", .traceparent = ""}; }
+Event event(std::string key) {
+  return {.id = "", .type = "t", .key = std::move(key), .subject = "", .payload = "{}", .traceparent = ""};
+}
 
 std::string keys(std::span<const Event> events) {
   std::string out;
@@ -162,7 +171,9 @@ struct RecordingHook final : CommitHook {
     if (fails) throw Refused("NO", "no");
   }
   void after_commit(std::span<const Event> events) noexcept override {
-    seen_after = db == nullptr ? -1 : db->read_result([](Transaction& tx) { return tx.query("SELECT count(*) FROM item").get<int>(0, 0); });
+    seen_after = db == nullptr ? -1 : db->read_result([](Transaction& tx) {
+      return tx.query("SELECT count(*) FROM item").get<int>(0, 0);
+    });
     log += "after:" + keys(events) + " ";
   }
   Database* db = nullptr;
@@ -192,7 +203,8 @@ TEST_P(StoreSavepoint, UndoesItsBodyAloneWithItsEventsWhenItThrows) {
       tx.enqueue("INSERT INTO item (id, amount) VALUES ('c', 3)");
       tx.emit(event("2"));
       throw Refused("NO", "no");
-    }), Refused);
+    }),
+                 Refused);
     tx.emit(event("3"));
     EXPECT_EQ(keys(tx.emitted()), "13");
     put(tx, "d", 4);
@@ -207,7 +219,8 @@ TEST_P(StoreSavepoint, UndoesEnqueuedStatementsThatWereNeverSent) {
     EXPECT_THROW(tx.savepoint([&] {
       tx.enqueue("INSERT INTO item (id, amount) VALUES ('b', 2)");
       throw Refused("NO", "no");
-    }), Refused);
+    }),
+                 Refused);
     tx.enqueue("INSERT INTO item (id, amount) VALUES ($1, $2)", "c", 3);
   });
   EXPECT_EQ(items(), "a=1 c=3");
@@ -216,7 +229,11 @@ TEST_P(StoreSavepoint, UndoesEnqueuedStatementsThatWereNeverSent) {
 TEST_P(StoreSavepoint, LiftsAFailedStatement) {
   db().write("put", [&](Transaction& tx) {
     put(tx, "a", 1);
-    EXPECT_THROW(tx.savepoint([&] { put(tx, "b", 2); put(tx, "a", 9); }), Conflict);
+    EXPECT_THROW(tx.savepoint([&] {
+      put(tx, "b", 2);
+      put(tx, "a", 9);
+    }),
+                 Conflict);
     put(tx, "c", 3);
   });
   EXPECT_EQ(items(), "a=1 c=3");
@@ -228,9 +245,14 @@ TEST_P(StoreSavepoint, NestsAndUndoesTheOuterWithTheInner) {
     EXPECT_THROW(tx.savepoint([&] {
       put(tx, "b", 2);
       tx.savepoint([&] { put(tx, "c", 3); });
-      EXPECT_THROW(tx.savepoint([&] { put(tx, "d", 4); throw Refused("NO", "no"); }), Refused);
+      EXPECT_THROW(tx.savepoint([&] {
+        put(tx, "d", 4);
+        throw Refused("NO", "no");
+      }),
+                   Refused);
       throw Refused("NO", "no");
-    }), Refused);
+    }),
+                 Refused);
     tx.savepoint([&] { tx.savepoint([&] { put(tx, "e", 5); }); });
   });
   EXPECT_EQ(items(), "a=1 e=5");
@@ -240,7 +262,12 @@ class StoreHook : public StoreTest {};
 SKALD_ON_EVERY_STORE(StoreHook);
 
 TEST_P(StoreHook, IsRequiredWhereEventsAreEmitted) {
-  EXPECT_THROW(db().write("emit", [&](Transaction& tx) { put(tx, "a", 1); tx.emit(event("x")); }), Error);
+  EXPECT_THROW(db().write("emit",
+                          [&](Transaction& tx) {
+                            put(tx, "a", 1);
+                            tx.emit(event("x"));
+                          }),
+               Error);
   EXPECT_EQ(items(), "");
 }
 
@@ -266,7 +293,12 @@ TEST_P(StoreHook, IsLeftAloneWithoutEventsAndWhenTheBodyFails) {
   RecordingHook hook;
   db().set_commit_hook(&hook);
   db().write("quiet", [&](Transaction& tx) { put(tx, "a", 1); });
-  EXPECT_THROW(db().write("refused", [&](Transaction& tx) { tx.emit(event("x")); throw Refused("NO", "no"); }), Refused);
+  EXPECT_THROW(db().write("refused",
+                          [&](Transaction& tx) {
+                            tx.emit(event("x"));
+                            throw Refused("NO", "no");
+                          }),
+               Refused);
   EXPECT_EQ(hook.log, "");
   db().set_commit_hook(nullptr);
 }
@@ -275,7 +307,12 @@ TEST_P(StoreHook, ThatThrowsUndoesTheTransactionAndHearsNothingAfterwards) {
   RecordingHook hook;
   hook.fails = true;
   db().set_commit_hook(&hook);
-  EXPECT_THROW(db().write("emit", [&](Transaction& tx) { put(tx, "a", 1); tx.emit(event("x")); }), Refused);
+  EXPECT_THROW(db().write("emit",
+                          [&](Transaction& tx) {
+                            put(tx, "a", 1);
+                            tx.emit(event("x"));
+                          }),
+               Refused);
   EXPECT_EQ(hook.log, "before:x ");
   EXPECT_EQ(items(), "");
   db().set_commit_hook(nullptr);

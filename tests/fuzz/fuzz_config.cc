@@ -7,7 +7,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace skald;
   try {
-    const cli::Values values = cli::read_settings_file(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz");
+    const cli::Values values =
+        cli::read_settings_file(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz");
     const cli::Settings settings(values, {}, {});
     if (settings.text("listen").empty()) std::abort();
   } catch (const Invalid& error) {

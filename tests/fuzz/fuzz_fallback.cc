@@ -8,6 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view line(reinterpret_cast<const char*>(data), size);
   if (line.find('\n') != std::string_view::npos) return 0;
   const skald::FallbackLine parsed = skald::parse_fallback_line(line);
-  if (parsed.record ? skald::format_fallback_line(*parsed.record) != std::string(line) + "\n" : parsed.why.empty()) std::abort();
+  if (parsed.record ? skald::format_fallback_line(*parsed.record) != std::string(line) + "\n" : parsed.why.empty())
+    std::abort();
   return 0;
 }

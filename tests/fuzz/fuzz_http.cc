@@ -36,7 +36,8 @@ Routes& routes() {
               [](const Request& request) { return Response::json(200, Item{request.param("id"), 0, std::nullopt}); });
     made->post(*db, "/items", Access::open, describe<Item, Item>("Make"),
                [](const Request& request, Transaction&) { return Response::json(201, request.as<Item>()); });
-    made->get("/admin", Access::admin, describe<void, Item>("Guarded"), [](const Request&) -> Response { std::abort(); });
+    made->get("/admin", Access::admin, describe<void, Item>("Guarded"),
+              [](const Request&) -> Response { std::abort(); });
     return made;
   }();
   return *all;

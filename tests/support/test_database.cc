@@ -13,7 +13,8 @@ namespace {
 std::string server_url() {
   const char* url = std::getenv("SKALD_TEST_PG");
   if (url == nullptr || *url == '\0')
-    throw std::runtime_error("SKALD_TEST_PG is not set: run ./test, or set it to a postgresql:// URL of a server for tests");
+    throw std::runtime_error(
+        "SKALD_TEST_PG is not set: run ./test, or set it to a postgresql:// URL of a server for tests");
   return url;
 }
 

@@ -46,7 +46,9 @@ class TestDatabase {
  public:
   static std::unique_ptr<TestDatabase> sqlite(Env env, SqliteOptions options = {});
   static std::unique_ptr<TestDatabase> postgres(Env env, PostgresOptions options = {});
-  static std::unique_ptr<TestDatabase> of(Dialect dialect, Env env) { return dialect == Dialect::sqlite ? sqlite(env) : postgres(env); }
+  static std::unique_ptr<TestDatabase> of(Dialect dialect, Env env) {
+    return dialect == Dialect::sqlite ? sqlite(env) : postgres(env);
+  }
 
   Database& operator*() const { return *database_; }
   Database* operator->() const { return database_.get(); }

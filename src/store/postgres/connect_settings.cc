@@ -15,10 +15,13 @@ std::string milliseconds(Duration duration) {
 
 ConnectSettings::ConnectSettings(const PostgresOptions& options) {
   // A peer that vanishes without a word is noticed in seconds, not in hours.
-  settings_ = {{"connect_timeout", "5"},  {"tcp_user_timeout", "10000"}, {"keepalives_idle", "5"},
-               {"keepalives_interval", "2"}, {"keepalives_count", "3"}};
-  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(PQconninfoParse(options.url.c_str(), nullptr),
-                                                                              PQconninfoFree);
+  settings_ = {{"connect_timeout", "5"},
+               {"tcp_user_timeout", "10000"},
+               {"keepalives_idle", "5"},
+               {"keepalives_interval", "2"},
+               {"keepalives_count", "3"}};
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(
+      PQconninfoParse(options.url.c_str(), nullptr), PQconninfoFree);
   if (parsed == nullptr)
     throw Invalid("BAD_DATABASE_URL", "the database URL cannot be read: write postgresql://user@host:port/database");
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option)

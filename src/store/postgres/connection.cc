@@ -35,7 +35,8 @@ Connection::Connection(const ConnectSettings& settings, BeforeStatement before_s
                                             one_line(PQerrorMessage(connection_.get())));
   PQsetNoticeReceiver(connection_.get(), [](void*, const PGresult*) {}, nullptr);
   PQenterPipelineMode(connection_.get());
-  add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_stat_activity WHERE pid = pg_backend_pid()");
+  add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_stat_activity WHERE pid = "
+      "pg_backend_pid()");
   if (const auto failed = exchange()) raise(*failed);
   session_ = {PQbackendPID(connection_.get()), std::string(value(0, 0))};
   before_statement_ = std::move(before_statement);
@@ -164,15 +165,15 @@ std::optional<Failed> Connection::accept(Answer& answer, Result result) {
     case PGRES_TUPLES_OK:
     case PGRES_EMPTY_QUERY:
     case PGRES_PIPELINE_SYNC:
-      if (answer.kind == Answer::Kind::result && answer.index < results_.size()) results_[answer.index] = std::move(result);
+      if (answer.kind == Answer::Kind::result && answer.index < results_.size())
+        results_[answer.index] = std::move(result);
       return std::nullopt;
     case PGRES_COPY_IN:
     case PGRES_COPY_OUT:
     case PGRES_COPY_BOTH:
       broken_ = true;  // there is no way out of COPY in a pipeline
       return Failed{Failure::sql_error, "0A000", "COPY is not possible here", answer.index};
-    default:
-      break;
+    default: break;
   }
   // It did not happen: remember what the server has, and what it still keeps.
   if (answer.kind == Answer::Kind::prepared) answer.statement->sent = false;

@@ -57,8 +57,12 @@ class Connection {
  private:
   static constexpr std::size_t kStatementsMax = 512;
 
-  struct Finish { void operator()(PGconn* connection) const { PQfinish(connection); } };
-  struct Clear { void operator()(PGresult* result) const { PQclear(result); } };
+  struct Finish {
+    void operator()(PGconn* connection) const { PQfinish(connection); }
+  };
+  struct Clear {
+    void operator()(PGresult* result) const { PQclear(result); }
+  };
   using Result = std::unique_ptr<PGresult, Clear>;
 
   struct Statement {

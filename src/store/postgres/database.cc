@@ -17,7 +17,8 @@ thread_local std::vector<const void*> entered;
 struct Entered {
   explicit Entered(const void* database) {
     if (std::ranges::find(entered, database) != entered.end())
-      throw Error("NESTED_WRITE", "a transaction inside of another one on the same database: pass the Transaction along instead");
+      throw Error("NESTED_WRITE",
+                  "a transaction inside of another one on the same database: pass the Transaction along instead");
     entered.push_back(database);
   }
   ~Entered() { entered.pop_back(); }
@@ -43,10 +44,13 @@ void PostgresDatabase::write(std::string_view name, const Body& body) {
       const CommitFate fate = commit_fate(pool_, env_, id);
       env_.observer.count("store_commits_lost_total");
       if (fate == CommitFate::unknown)
-        throw CommitUnknown("COMMIT_UNKNOWN", "the connection was lost during a commit and the server cannot be asked: find out before repeating it");
+        throw CommitUnknown(
+            "COMMIT_UNKNOWN",
+            "the connection was lost during a commit and the server cannot be asked: find out before repeating it");
       done = fate == CommitFate::committed;
       if (!done && !chances.take(Failure::connection_lost))
-        throw Unavailable("CONNECTION_LOST", "the connection to the database was lost again and again, try again later");
+        throw Unavailable("CONNECTION_LOST",
+                          "the connection to the database was lost again and again, try again later");
     }
   }
   if (CommitHook* hook = hook_; hook != nullptr && !events.empty()) hook->after_commit(events);
@@ -103,7 +107,10 @@ bool PostgresDatabase::run_read(const Body& body, Chances& chances) {
 
 Rows PostgresDatabase::run_alone(std::string_view sql, std::span<const Param> params) {
   std::lock_guard lock(alone_mutex_);
-  if (alone_ == nullptr || !alone_->usable()) alone_ = std::make_unique<Connection>(ConnectSettings(options_), options_.before_statement);
+  if (alone_ == nullptr || !alone_->usable()) {
+    alone_ = std::make_unique<Connection>(ConnectSettings(options_), options_.before_statement);
+    if (options_.on_connect) options_.on_connect(static_cast<int>(alone_->session().pid));
+  }
   alone_->add(sql, params);
   if (const auto failed = alone_->exchange()) raise(*failed);
   return alone_->take_rows(0);
@@ -141,22 +148,20 @@ void PostgresDatabase::end_sessions(std::span<const Session> sessions) {
   const Pool::Lease lease = pool_.acquire();
   Connection& connection = *lease;
   const Param params[] = {pids, starts};
-  // Each in its own exchange: pg_stat_activity stands still inside of one.
-  const auto tell = [&](const std::string& what) {
-    connection.add(what + those, params);
+  // All are told first, then each that is not gone soon is waited for (in steps of
+  // a tenth of a second), then looked for. Each in its own exchange:
+  // pg_stat_activity stands still inside of one.
+  const auto exchange = [&](const char* asked) {
+    connection.add(asked + those, params);
     if (const auto failed = connection.exchange()) raise(*failed);
   };
-  const auto gone = [&] {
-    connection.add("SELECT pg_sleep(0.01)");
-    connection.add("SELECT count(*)" + those, params);
-    if (const auto failed = connection.exchange()) raise(*failed);
-    return connection.value(1, 0) == "0";
-  };
-  tell("SELECT pg_terminate_backend(pid)");
-  if (gone()) return;  // where it waits itself, the server looks only every tenth of a second
-  tell("SELECT pg_terminate_backend(pid, 5000)");
-  if (!gone())
-    throw Unavailable("SESSIONS_REMAIN", "the server could not end the sessions of a stopped worker within 5 s: try again");
+  exchange("SELECT pg_terminate_backend(pid)");
+  connection.add("SELECT pg_sleep(0.01)");
+  exchange("SELECT pg_terminate_backend(pid, 5000)");
+  exchange("SELECT count(*)");
+  if (connection.value(0, 0) != "0")
+    throw Unavailable("SESSIONS_REMAIN",
+                      "the server could not end the sessions of a stopped worker within 5 s: try again");
 }
 
 }  // namespace skald::postgres

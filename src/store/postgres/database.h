@@ -52,7 +52,8 @@ class PostgresDatabase final : public Database {
   // What one run of a body came to.
   enum class Outcome { done, again, commit_lost };
 
-  Outcome run_write(std::string_view name, const Body& body, Chances& chances, std::vector<Event>& events, std::string& id);
+  Outcome run_write(std::string_view name, const Body& body, Chances& chances, std::vector<Event>& events,
+                    std::string& id);
   bool run_read(const Body& body, Chances& chances);
   void note_retry(std::string_view name, const Failed& failed) const;
 

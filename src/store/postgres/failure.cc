@@ -25,11 +25,8 @@ constexpr Known kKnown[] = {
     {"26000", Failure::connection_lost},       // our statement is unknown: somebody reset the session
     {"53", Failure::unavailable},              // disk full, out of memory, too many connections
     {"58", Failure::unavailable},              // the server's own input and output
-    {"23505", Failure::unique_violation},
-    {"23", Failure::constraint_violation},
-    {"25006", Failure::write_in_read},
-    {"22021", Failure::bad_text},
-    {"22P05", Failure::bad_text},
+    {"23505", Failure::unique_violation}, {"23", Failure::constraint_violation}, {"25006", Failure::write_in_read},
+    {"22021", Failure::bad_text},         {"22P05", Failure::bad_text},
 };
 
 }  // namespace
@@ -44,7 +41,8 @@ void raise(const Failed& failed) {
   const std::string cause = failed.message + " (SQLSTATE " + failed.sqlstate + ")";
   switch (failed.kind) {
     case Failure::rolled_back:
-      throw Unavailable("TRANSACTION_ROLLED_BACK", "the database gave the transaction up in favour of another, try again: " + cause);
+      throw Unavailable("TRANSACTION_ROLLED_BACK",
+                        "the database gave the transaction up in favour of another, try again: " + cause);
     case Failure::connection_lost:
       throw Unavailable("CONNECTION_LOST", "the connection to the database was lost, try again: " + cause);
     case Failure::lock_timeout:
@@ -55,12 +53,9 @@ void raise(const Failed& failed) {
       throw Conflict("UNIQUE_VIOLATION", "a row with this key is already there: " + cause);
     case Failure::constraint_violation:
       throw Conflict("CONSTRAINT_VIOLATION", "a rule of the table forbids this row: " + cause);
-    case Failure::write_in_read:
-      throw Error("WRITE_IN_READ", "a read cannot write, use Database::write: " + cause);
-    case Failure::bad_text:
-      throw Invalid("BAD_TEXT", "text must be UTF-8 without a zero byte: " + cause);
-    case Failure::sql_error:
-      break;
+    case Failure::write_in_read: throw Error("WRITE_IN_READ", "a read cannot write, use Database::write: " + cause);
+    case Failure::bad_text: throw Invalid("BAD_TEXT", "text must be UTF-8 without a zero byte: " + cause);
+    case Failure::sql_error: break;
   }
   throw Error("SQL_ERROR", "the statement is wrong, correct it: " + cause);
 }

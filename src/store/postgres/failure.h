@@ -30,9 +30,7 @@ struct Failed {
 Failure classify(std::string_view sqlstate);
 
 // Whether the same body may succeed if the whole transaction is run again.
-constexpr bool is_retryable(Failure kind) {
-  return kind == Failure::rolled_back || kind == Failure::connection_lost;
-}
+constexpr bool is_retryable(Failure kind) { return kind == Failure::rolled_back || kind == Failure::connection_lost; }
 
 // Throws the member of Skald's family (skald/error.h) that it is for the caller.
 [[noreturn]] void raise(const Failed& failed);

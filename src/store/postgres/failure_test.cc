@@ -8,18 +8,32 @@ namespace skald::postgres {
 namespace {
 
 TEST(FailureTable, SaysForEachSqlstateWhatItMeansForTheTransaction) {
-  const struct { const char* sqlstate; Failure kind; } expected[] = {
-      {"40001", Failure::rolled_back},        {"40P01", Failure::rolled_back},
-      {"55P03", Failure::lock_timeout},       {"57014", Failure::unavailable},
-      {"57P01", Failure::connection_lost},    {"57P02", Failure::connection_lost},
-      {"57P03", Failure::connection_lost},    {"08000", Failure::connection_lost},
-      {"08006", Failure::connection_lost},    {"25P03", Failure::connection_lost},
-      {"53100", Failure::unavailable},        {"53200", Failure::unavailable},
-      {"53300", Failure::unavailable},        {"23505", Failure::unique_violation},
-      {"23503", Failure::constraint_violation}, {"23514", Failure::constraint_violation},
-      {"23502", Failure::constraint_violation}, {"25006", Failure::write_in_read},
-      {"22021", Failure::bad_text},           {"42601", Failure::sql_error},
-      {"42P01", Failure::sql_error},          {"22P02", Failure::sql_error},
+  const struct {
+    const char* sqlstate;
+    Failure kind;
+  } expected[] = {
+      {"40001", Failure::rolled_back},
+      {"40P01", Failure::rolled_back},
+      {"55P03", Failure::lock_timeout},
+      {"57014", Failure::unavailable},
+      {"57P01", Failure::connection_lost},
+      {"57P02", Failure::connection_lost},
+      {"57P03", Failure::connection_lost},
+      {"08000", Failure::connection_lost},
+      {"08006", Failure::connection_lost},
+      {"25P03", Failure::connection_lost},
+      {"53100", Failure::unavailable},
+      {"53200", Failure::unavailable},
+      {"53300", Failure::unavailable},
+      {"23505", Failure::unique_violation},
+      {"23503", Failure::constraint_violation},
+      {"23514", Failure::constraint_violation},
+      {"23502", Failure::constraint_violation},
+      {"25006", Failure::write_in_read},
+      {"22021", Failure::bad_text},
+      {"42601", Failure::sql_error},
+      {"42P01", Failure::sql_error},
+      {"22P02", Failure::sql_error},
       {"", Failure::sql_error},
   };
   for (const auto& row : expected) EXPECT_EQ(classify(row.sqlstate), row.kind) << row.sqlstate;

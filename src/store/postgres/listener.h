@@ -27,7 +27,9 @@ class PostgresListener final : public Listener {
 
  private:
   enum class Stage { disconnected, connecting, subscribing, listening };
-  struct Finish { void operator()(PGconn* connection) const { PQfinish(connection); } };
+  struct Finish {
+    void operator()(PGconn* connection) const { PQfinish(connection); }
+  };
 
   void connect();
   void go_on_connecting();

@@ -34,9 +34,7 @@ TEST(ArrayLiteral, EscapesQuotesAndBackslashes) {
   EXPECT_EQ(texts({R"(say "hi")", R"(C:\x)"}), R"({"say \"hi\"","C:\\x"})");
 }
 
-TEST(ArrayLiteral, RefusesAZeroByte) {
-  EXPECT_THROW(texts({std::string("a\0b", 3)}), Invalid);
-}
+TEST(ArrayLiteral, RefusesAZeroByte) { EXPECT_THROW(texts({std::string("a\0b", 3)}), Invalid); }
 
 TEST(ParametersTest, GivesEachStatementItsOwnValues) {
   Parameters parameters;

@@ -22,7 +22,9 @@ class Pool {
     Lease(Pool& pool, std::size_t slot) : pool_(&pool), slot_(slot) {}
     Lease(Lease&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), slot_(other.slot_) {}
     Lease& operator=(Lease&&) = delete;
-    ~Lease() { if (pool_ != nullptr) pool_->release(slot_); }
+    ~Lease() {
+      if (pool_ != nullptr) pool_->release(slot_);
+    }
     Connection& operator*() const { return *pool_->slots_[slot_].connection; }
 
    private:

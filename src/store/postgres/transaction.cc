@@ -25,7 +25,8 @@ bool is_set_local(std::string_view sql) {
 
 // What would outlive the transaction in a session that others use after it.
 void refuse_session_control(std::string_view sql) {
-  static constexpr std::array<std::string_view, 6> banned = {"RESET", "DISCARD", "DEALLOCATE", "PREPARE", "LISTEN", "UNLISTEN"};
+  static constexpr std::array<std::string_view, 6> banned = {"RESET",   "DISCARD", "DEALLOCATE",
+                                                             "PREPARE", "LISTEN",  "UNLISTEN"};
   const std::string word = first_word(sql);
   if (std::ranges::find(banned, word) == banned.end() && (word != "SET" || is_set_local(sql))) return;
   throw Error("TRANSACTION_CONTROL", word + " would outlive the transaction: use SET LOCAL, or leave it to the store");

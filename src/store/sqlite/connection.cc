@@ -16,7 +16,8 @@ void bind(sqlite3_stmt* statement, int index, const Param& param) {
     case Param::Kind::integer: sqlite3_bind_int64(statement, index, param.integer()); break;
     case Param::Kind::real: sqlite3_bind_double(statement, index, param.real()); break;
     case Param::Kind::text:
-      sqlite3_bind_text64(statement, index, param.text().data() ? param.text().data() : "", param.text().size(), SQLITE_STATIC, SQLITE_UTF8);
+      sqlite3_bind_text64(statement, index, param.text().data() ? param.text().data() : "", param.text().size(),
+                          SQLITE_STATIC, SQLITE_UTF8);
       break;
     case Param::Kind::integers:
     case Param::Kind::texts: throw Error("ARRAY_PARAMETER", "array parameters exist on PostgreSQL only");
@@ -58,7 +59,8 @@ Rows collect(sqlite3_stmt* statement, int& code) {
     }
   }
   if (columns == 0) columns = static_cast<std::size_t>(sqlite3_column_count(statement));
-  for (const auto& [index, offset] : texts) cells[index].text = std::string_view(arena->data() + offset, cells[index].text.size());
+  for (const auto& [index, offset] : texts)
+    cells[index].text = std::string_view(arena->data() + offset, cells[index].text.size());
   const std::size_t rows = columns == 0 ? 0 : cells.size() / columns;
   return Rows(std::move(cells), columns, static_cast<std::int64_t>(rows), std::move(arena));
 }
@@ -104,7 +106,8 @@ sqlite3_stmt* Connection::prepared(std::string_view sql) {
   if (!own_) refuse_transaction_control(sql);
   sqlite3_stmt* raw = nullptr;
   const std::string text = number_parameters(sql);
-  const int code = sqlite3_prepare_v3(db_.get(), text.data(), static_cast<int>(text.size()), SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  const int code = sqlite3_prepare_v3(db_.get(), text.data(), static_cast<int>(text.size()), SQLITE_PREPARE_PERSISTENT,
+                                      &raw, nullptr);
   Statement statement(raw);
   if (code != SQLITE_OK) fail(code);
   if (raw == nullptr) throw Error("SQL_ERROR", "the statement is empty");
@@ -123,8 +126,8 @@ Rows Connection::step(sqlite3_stmt* statement, std::span<const Param> params) {
     }
   } reset{statement};
   if (static_cast<std::size_t>(sqlite3_bind_parameter_count(statement)) != params.size())
-    throw Error("SQL_ERROR", "the statement wants " + std::to_string(sqlite3_bind_parameter_count(statement)) + " parameters and was given " +
-                                 std::to_string(params.size()));
+    throw Error("SQL_ERROR", "the statement wants " + std::to_string(sqlite3_bind_parameter_count(statement)) +
+                                 " parameters and was given " + std::to_string(params.size()));
   for (std::size_t i = 0; i < params.size(); ++i) bind(statement, static_cast<int>(i) + 1, params[i]);
   int code = SQLITE_OK;
   const bool reads = sqlite3_stmt_readonly(statement) != 0;
@@ -165,7 +168,9 @@ void Connection::fail(int code) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: throw Corrupt("DATABASE_CORRUPT", text);
     case SQLITE_READONLY: throw Error("WRITE_IN_READ", "writing inside of read() is refused: use write()");
-    case SQLITE_AUTH: throw Error("TRANSACTION_CONTROL", "transaction control and PRAGMA are the store's own: use Database::write and Transaction::savepoint");
+    case SQLITE_AUTH:
+      throw Error("TRANSACTION_CONTROL",
+                  "transaction control and PRAGMA are the store's own: use Database::write and Transaction::savepoint");
     default: throw Error("SQL_ERROR", text);
   }
 }

@@ -32,8 +32,12 @@ class Connection {
   std::string error_text() const { return sqlite3_errmsg(db_.get()); }
 
  private:
-  struct Close { void operator()(sqlite3* db) const { sqlite3_close_v2(db); } };
-  struct Finalize { void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); } };
+  struct Close {
+    void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+  };
+  struct Finalize {
+    void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
+  };
   using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
   struct TextHash {
     using is_transparent = void;

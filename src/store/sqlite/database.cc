@@ -46,7 +46,8 @@ SqliteDatabase::~SqliteDatabase() = default;
 
 void SqliteDatabase::refuse_nested() const {
   if (std::ranges::find(entered, this) != entered.end())
-    throw Error("NESTED_WRITE", "a transaction inside of another one on the same database: pass the Transaction along instead");
+    throw Error("NESTED_WRITE",
+                "a transaction inside of another one on the same database: pass the Transaction along instead");
 }
 
 void SqliteDatabase::write(std::string_view name, const Body& body) {
@@ -96,7 +97,8 @@ std::vector<std::exception_ptr> SqliteDatabase::write_together(std::span<const B
   for (Caller& caller : callers) {
     results.push_back(caller.failure);
     if (caller.failure || caller.events.empty()) continue;
-    if (!seam::holds(seam::Rule::emit_in_transaction)) write("emit apart", [&](Transaction& tx) { hook_->before_commit(tx, caller.events); });
+    if (!seam::holds(seam::Rule::emit_in_transaction))
+      write("emit apart", [&](Transaction& tx) { hook_->before_commit(tx, caller.events); });
     hook_->after_commit(caller.events);
   }
   return results;
@@ -119,7 +121,8 @@ std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_batch() {
 }
 
 // Opens a physical transaction and fills it: the callers that are in it.
-std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again) {
+std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Caller*>& batch,
+                                                                std::deque<Caller*>& again) {
   const Instant begun = env_.clock.steady();
   std::vector<Caller*> open;
   for (bool first = true;; first = false) {
@@ -166,7 +169,8 @@ bool SqliteDatabase::run_caller(Caller& caller) {
   bool survives = true;
   try {
     (*caller.body)(tx);
-    if (!tx.emitted().empty() && seam::holds(seam::Rule::emit_in_transaction)) required_hook(hook_).before_commit(tx, tx.emitted());
+    if (!tx.emitted().empty() && seam::holds(seam::Rule::emit_in_transaction))
+      required_hook(hook_).before_commit(tx, tx.emitted());
     if (writer_->has_deferred_violations())
       throw Conflict("CONSTRAINT_VIOLATION", "a row refers to another that does not exist");
     caller.events.assign(tx.emitted().begin(), tx.emitted().end());
@@ -204,9 +208,11 @@ std::exception_ptr SqliteDatabase::commit() {
     }
     // SQLite has ended it by itself while syncing: whether the commit record
     // reached the disk cannot be known, and later writes could not be trusted.
-    stopped_ = std::make_exception_ptr(Unavailable(
-        "WRITER_STOPPED", "a sync to disk failed; the database takes no more writes until the process is started again"));
-    return std::make_exception_ptr(CommitUnknown("COMMIT_UNKNOWN", "the commit's sync to disk failed: ask again after a restart"));
+    stopped_ = std::make_exception_ptr(
+        Unavailable("WRITER_STOPPED",
+                    "a sync to disk failed; the database takes no more writes until the process is started again"));
+    return std::make_exception_ptr(
+        CommitUnknown("COMMIT_UNKNOWN", "the commit's sync to disk failed: ask again after a restart"));
   }
 }
 

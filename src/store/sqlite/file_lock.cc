@@ -15,7 +15,9 @@ SqliteDatabase::FileLock::FileLock(const std::string& path) {
   if (fd_ < 0) throw Unavailable("DATABASE_UNAVAILABLE", "cannot create " + name + ": " + std::strerror(errno));
   if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     ::close(fd_);
-    throw Unavailable("DATABASE_IN_USE", "another process has " + path + " open; one process per SQLite file: talk to that server, or stop it first");
+    throw Unavailable(
+        "DATABASE_IN_USE",
+        "another process has " + path + " open; one process per SQLite file: talk to that server, or stop it first");
   }
 }
 

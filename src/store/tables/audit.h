@@ -15,7 +15,8 @@ struct Record {
 };
 BOOST_DESCRIBE_STRUCT(Record, (), (id, at, actor, action, target, detail))
 
-void insert(Transaction& tx, Random& random, std::string_view actor, std::string_view action, std::string_view target, std::string_view detail);
+void insert(Transaction& tx, Random& random, std::string_view actor, std::string_view action, std::string_view target,
+            std::string_view detail);
 std::vector<Record> list(Transaction& tx, const std::optional<std::string>& after, std::size_t limit);  // newest first
 
 }  // namespace skald::tables::audit

@@ -4,9 +4,21 @@ namespace skald::tables::dead_letter {
 
 DeadLetter from_entry(const Entry& entry, std::string_view reason, std::string_view error, Time now) {
   const Event& e = entry.event;
-  return {.id = entry.id, .reason = std::string(reason), .type = e.type, .key = e.key, .subject = e.subject, .payload = e.payload,
-          .traceparent = e.traceparent, .content_hash = entry.content_hash, .attempts = entry.attempts, .last_error = std::string(error),
-          .created_at = entry.created_at, .dead_at = now, .state = State::DEAD, .note = "", .resolved_at = Time{}};
+  return {.id = entry.id,
+          .reason = std::string(reason),
+          .type = e.type,
+          .key = e.key,
+          .subject = e.subject,
+          .payload = e.payload,
+          .traceparent = e.traceparent,
+          .content_hash = entry.content_hash,
+          .attempts = entry.attempts,
+          .last_error = std::string(error),
+          .created_at = entry.created_at,
+          .dead_at = now,
+          .state = State::DEAD,
+          .note = "",
+          .resolved_at = Time{}};
 }
 
 bool put(Transaction& tx, const DeadLetter& letter) {
@@ -15,8 +27,10 @@ bool put(Transaction& tx, const DeadLetter& letter) {
     tx.insert(letter);
     return true;
   }
-  return tx.execute("UPDATE skald_dead_letter SET state = 'DEAD', reason = $2, attempts = $3, last_error = $4, dead_at = $5 WHERE id = $1 AND state <> 'DEAD'",
-                    letter.id, letter.reason, letter.attempts, letter.last_error, letter.dead_at) == 1;
+  return tx.execute(
+             "UPDATE skald_dead_letter SET state = 'DEAD', reason = $2, attempts = $3, last_error = $4, dead_at = $5 "
+             "WHERE id = $1 AND state <> 'DEAD'",
+             letter.id, letter.reason, letter.attempts, letter.last_error, letter.dead_at) == 1;
 }
 
 std::optional<DeadLetter> find(Transaction& tx, std::string_view id) { return tx.find<DeadLetter>(id); }
@@ -31,13 +45,18 @@ std::vector<DeadLetter> list(Transaction& tx, const Filter& f) {
 }
 
 bool resolve(Transaction& tx, std::string_view id, State state, std::string_view note) {
-  return tx.execute("UPDATE skald_dead_letter SET state = $2, note = $3, resolved_at = $4 WHERE id = $1 AND state = 'DEAD'", id, state, note, tx.now()) == 1;
+  return tx.execute(
+             "UPDATE skald_dead_letter SET state = $2, note = $3, resolved_at = $4 WHERE id = $1 AND state = 'DEAD'",
+             id, state, note, tx.now()) == 1;
 }
 
 void block_key(Transaction& tx, std::string_view key, std::string_view event_id) {
-  tx.execute("INSERT INTO skald_blocked_key (key, event_id, since) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING", key, event_id, tx.now());
+  tx.execute("INSERT INTO skald_blocked_key (key, event_id, since) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING",
+             key, event_id, tx.now());
 }
 
-void unblock_key(Transaction& tx, std::string_view event_id) { tx.execute("DELETE FROM skald_blocked_key WHERE event_id = $1", event_id); }
+void unblock_key(Transaction& tx, std::string_view event_id) {
+  tx.execute("DELETE FROM skald_blocked_key WHERE event_id = $1", event_id);
+}
 
 }  // namespace skald::tables::dead_letter

@@ -24,8 +24,8 @@ struct DeadLetter {
   Time resolved_at{};
 };
 BOOST_DESCRIBE_STRUCT(DeadLetter, (),
-                      (id, reason, type, key, subject, payload, traceparent, content_hash, attempts, last_error, created_at, dead_at,
-                       state, note, resolved_at))
+                      (id, reason, type, key, subject, payload, traceparent, content_hash, attempts, last_error,
+                       created_at, dead_at, state, note, resolved_at))
 
 DeadLetter from_entry(const Entry& entry, std::string_view reason, std::string_view error, Time now);
 

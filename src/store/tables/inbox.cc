@@ -3,20 +3,25 @@
 namespace skald::tables::inbox {
 
 bool record(Transaction& tx, std::string_view consumer, std::string_view event_id) {
-  return !tx.query("INSERT INTO skald_inbox (consumer, event_id, at) VALUES ($1, $2, $3) ON CONFLICT (event_id, consumer) DO NOTHING RETURNING event_id",
-                   consumer, event_id, tx.now())
+  return !tx.query(
+                "INSERT INTO skald_inbox (consumer, event_id, at) VALUES ($1, $2, $3) ON CONFLICT (event_id, consumer) "
+                "DO NOTHING RETURNING event_id",
+                consumer, event_id, tx.now())
               .empty();
 }
 
 void record_new(Transaction& tx, std::span<const std::string> consumers, std::span<const std::string> event_ids) {
   if (event_ids.empty()) return;
   if (tx.on(Dialect::postgres)) {
-    tx.enqueue("INSERT INTO skald_inbox (consumer, event_id, at) SELECT c, e, $3::bigint FROM unnest($1::text[], $2::text[]) AS n(c, e)", consumers,
-               event_ids, tx.now());
+    tx.enqueue(
+        "INSERT INTO skald_inbox (consumer, event_id, at) SELECT c, e, $3::bigint FROM unnest($1::text[], $2::text[]) "
+        "AS n(c, e)",
+        consumers, event_ids, tx.now());
     return;
   }
   for (std::size_t i = 0; i < event_ids.size(); ++i)
-    tx.execute("INSERT INTO skald_inbox (consumer, event_id, at) VALUES ($1, $2, $3)", consumers[i], event_ids[i], tx.now());
+    tx.execute("INSERT INTO skald_inbox (consumer, event_id, at) VALUES ($1, $2, $3)", consumers[i], event_ids[i],
+               tx.now());
 }
 
 }  // namespace skald::tables::inbox

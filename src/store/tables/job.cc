@@ -3,9 +3,11 @@
 namespace skald::tables::job {
 
 bool take(Transaction& tx, std::string_view name, Duration every) {
-  return !tx.query("INSERT INTO skald_job (name, due_at) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET due_at = excluded.due_at "
-                   "WHERE skald_job.due_at <= $3 RETURNING name",
-                   name, tx.now() + every, tx.now())
+  return !tx.query(
+                "INSERT INTO skald_job (name, due_at) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET due_at = "
+                "excluded.due_at "
+                "WHERE skald_job.due_at <= $3 RETURNING name",
+                name, tx.now() + every, tx.now())
               .empty();
 }
 

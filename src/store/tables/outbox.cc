@@ -6,11 +6,10 @@
 namespace skald::tables::outbox {
 namespace {
 
-#define SKALD_ENTRY_COLUMNS                                                                              \
-  "id, seq, partition, key, type, subject, payload, traceparent, content_hash, status, attempts, "       \
+#define SKALD_ENTRY_COLUMNS                                                                               \
+  "id, seq, partition, key, type, subject, payload, traceparent, content_hash, status, attempts, "        \
   "retries_max, crashes, next_retry_at, last_error, locked_by, locked_at, took, created_at, updated_at, " \
   "version, out_of_order"
-
 
 constexpr std::size_t kColumnCount = 22;
 
@@ -52,22 +51,29 @@ std::int64_t key_lock(std::string_view key) {
 
 constexpr std::string_view kInsertOne =
     "WITH l AS MATERIALIZED (SELECT pg_advisory_xact_lock($1)) "
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, created_at, updated_at) "
-    "SELECT $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::bigint, $11::bigint FROM l";
+    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
+    "created_at, updated_at) "
+    "SELECT $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::bigint, "
+    "$11::bigint, $11::bigint FROM l";
 constexpr std::string_view kInsertMany =
-    "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM unnest($1::bigint[]) h ORDER BY h) s) "
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, created_at, updated_at) "
-    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, $11::bigint, $11::bigint "
-    "FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[]) "
+    "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
+    "unnest($1::bigint[]) h ORDER BY h) s) "
+    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
+    "created_at, updated_at) "
+    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, $11::bigint, "
+    "$11::bigint "
+    "FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], "
+    "$10::bigint[]) "
     "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries)";
 constexpr std::string_view kInsertPlain =
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, created_at, updated_at) "
+    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
+    "created_at, updated_at) "
     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)";
 
 void insert_plain(Transaction& tx, const NewEntry& entry) {
   const Event& e = *entry.event;
-  tx.enqueue(kInsertPlain, e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent, entry.content_hash,
-             entry.retries_max, tx.now());
+  tx.enqueue(kInsertPlain, e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
+             entry.content_hash, entry.retries_max, tx.now());
 }
 
 void insert_many(Transaction& tx, std::span<const NewEntry> entries) {
@@ -89,14 +95,19 @@ void insert_many(Transaction& tx, std::span<const NewEntry> entries) {
   tx.enqueue(kInsertMany, locks, ids, partitions, keys, types, subjects, payloads, traces, hashes, retries, tx.now());
 }
 
-Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit) {
+Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const Position> positions,
+                       std::size_t limit) {
   Pending out;
   for (const Position& p : positions) {
-    const bool owned = !tx.query("SELECT 1 FROM skald_partition WHERE id = $1 AND owner = $2 AND fence = $3", p.partition, worker, p.fence).empty();
+    const bool owned = !tx.query("SELECT 1 FROM skald_partition WHERE id = $1 AND owner = $2 AND fence = $3",
+                                 p.partition, worker, p.fence)
+                            .empty();
     if (!owned && seam::holds(seam::Rule::fence_checked)) continue;
     out.owned.push_back(p.partition);
-    const Rows rows = tx.query("SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE partition = $1 AND live = 1 AND seq > $2 ORDER BY seq LIMIT $3",
-                               p.partition, p.after, limit);
+    const Rows rows =
+        tx.query("SELECT " SKALD_ENTRY_COLUMNS
+                 " FROM skald_outbox WHERE partition = $1 AND live = 1 AND seq > $2 ORDER BY seq LIMIT $3",
+                 p.partition, p.after, limit);
     for (std::size_t i = 0; i < rows.size(); ++i) out.entries.push_back(entry_at(rows, i));
   }
   const Rows blocked = tx.query("SELECT key FROM skald_blocked_key");
@@ -106,15 +117,19 @@ Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const
 
 // One row per owned partition at least: its entries, or nulls where it has none.
 constexpr std::string_view kPending =
-    "WITH owned AS MATERIALIZED (SELECT p.id, w.after FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w(id, fence, after) "
+    "WITH owned AS MATERIALIZED (SELECT p.id, w.after FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[], "
+    "$3::bigint[]) AS w(id, fence, after) "
     "ON w.id = p.id WHERE p.owner = $4 AND p.fence = w.fence FOR SHARE OF p) "
     "SELECT o.*, owned.id, EXISTS (SELECT 1 FROM skald_blocked_key b WHERE b.key = o.key) FROM owned LEFT JOIN LATERAL "
-    "(SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE partition = owned.id AND live = 1 AND seq > owned.after ORDER BY seq LIMIT $5) o ON true "
+    "(SELECT " SKALD_ENTRY_COLUMNS
+    " FROM skald_outbox WHERE partition = owned.id AND live = 1 AND seq > owned.after ORDER BY seq LIMIT $5) o ON true "
     "ORDER BY owned.id, o.seq";
 constexpr std::string_view kPendingUnfenced =
-    "WITH owned AS MATERIALIZED (SELECT w.id, w.after FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w(id, fence, after) WHERE $4::text IS NOT NULL) "
+    "WITH owned AS MATERIALIZED (SELECT w.id, w.after FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w(id, "
+    "fence, after) WHERE $4::text IS NOT NULL) "
     "SELECT o.*, owned.id, EXISTS (SELECT 1 FROM skald_blocked_key b WHERE b.key = o.key) FROM owned LEFT JOIN LATERAL "
-    "(SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE partition = owned.id AND live = 1 AND seq > owned.after ORDER BY seq LIMIT $5) o ON true "
+    "(SELECT " SKALD_ENTRY_COLUMNS
+    " FROM skald_outbox WHERE partition = owned.id AND live = 1 AND seq > owned.after ORDER BY seq LIMIT $5) o ON true "
     "ORDER BY owned.id, o.seq";
 
 }  // namespace
@@ -124,8 +139,8 @@ void insert(Transaction& tx, std::span<const NewEntry> entries) {
     for (const NewEntry& entry : entries) insert_plain(tx, entry);
   } else if (entries.size() == 1) {
     const Event& e = *entries[0].event;
-    tx.enqueue(kInsertOne, key_lock(e.key), e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
-               entries[0].content_hash, entries[0].retries_max, tx.now());
+    tx.enqueue(kInsertOne, key_lock(e.key), e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload,
+               e.traceparent, entries[0].content_hash, entries[0].retries_max, tx.now());
   } else {
     insert_many(tx, entries);
   }
@@ -155,13 +170,17 @@ Pending pending(Transaction& tx, std::string_view worker, std::span<const Positi
 void claim(Transaction& tx, std::span<const std::string> ids, std::string_view worker) {
   if (ids.empty()) return;
   if (tx.on(Dialect::postgres)) {
-    tx.enqueue("UPDATE skald_outbox SET status = 1, attempts = attempts + 1, locked_by = $2, locked_at = $3, version = version + 1 WHERE id = ANY($1)",
-               ids, worker, tx.now());
+    tx.enqueue(
+        "UPDATE skald_outbox SET status = 1, attempts = attempts + 1, locked_by = $2, locked_at = $3, version = "
+        "version + 1 WHERE id = ANY($1)",
+        ids, worker, tx.now());
     return;
   }
   for (const std::string& id : ids)
-    tx.execute("UPDATE skald_outbox SET status = 1, attempts = attempts + 1, locked_by = $2, locked_at = $3, version = version + 1 WHERE id = $1",
-               id, worker, tx.now());
+    tx.execute(
+        "UPDATE skald_outbox SET status = 1, attempts = attempts + 1, locked_by = $2, locked_at = $3, version = "
+        "version + 1 WHERE id = $1",
+        id, worker, tx.now());
 }
 
 void complete(Transaction& tx, std::span<const Completion> done, std::string_view worker, bool attempt_counted) {
@@ -174,33 +193,43 @@ void complete(Transaction& tx, std::span<const Completion> done, std::string_vie
       ids.push_back(c.id);
       took = std::max(took, c.took.count());
     }
-    tx.enqueue("UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = $4, updated_at = $5, "
-               "version = version + 1 WHERE id = ANY($1) AND live = 1",
-               ids, begun, worker, took, tx.now());
+    tx.enqueue(
+        "UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = "
+        "$4, updated_at = $5, "
+        "version = version + 1 WHERE id = ANY($1) AND live = 1",
+        ids, begun, worker, took, tx.now());
     return;
   }
   for (const Completion& c : done)
-    tx.execute("UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = $4, updated_at = $5, "
-               "version = version + 1 WHERE id = $1 AND live = 1",
-               c.id, begun, worker, c.took.count(), tx.now());
+    tx.execute(
+        "UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = "
+        "$4, updated_at = $5, "
+        "version = version + 1 WHERE id = $1 AND live = 1",
+        c.id, begun, worker, c.took.count(), tx.now());
 }
 
 void reschedule(Transaction& tx, const Entry& entry, Time next_retry_at, std::string_view error) {
-  tx.execute("UPDATE skald_outbox SET status = 2, attempts = $2, crashes = $3, next_retry_at = $4, last_error = $5, updated_at = $6, "
-             "version = version + 1 WHERE id = $1 AND live = 1",
-             entry.id, entry.attempts, entry.crashes, next_retry_at, error, tx.now());
+  tx.execute(
+      "UPDATE skald_outbox SET status = 2, attempts = $2, crashes = $3, next_retry_at = $4, last_error = $5, "
+      "updated_at = $6, "
+      "version = version + 1 WHERE id = $1 AND live = 1",
+      entry.id, entry.attempts, entry.crashes, next_retry_at, error, tx.now());
 }
 
 bool bury(Transaction& tx, const Entry& entry, std::string_view error) {
-  return tx.execute("UPDATE skald_outbox SET status = 4, live = 0, attempts = $2, crashes = $3, last_error = $4, updated_at = $5, "
-                    "version = version + 1 WHERE id = $1 AND live = 1",
-                    entry.id, entry.attempts, entry.crashes, error, tx.now()) == 1;
+  return tx.execute(
+             "UPDATE skald_outbox SET status = 4, live = 0, attempts = $2, crashes = $3, last_error = $4, updated_at = "
+             "$5, "
+             "version = version + 1 WHERE id = $1 AND live = 1",
+             entry.id, entry.attempts, entry.crashes, error, tx.now()) == 1;
 }
 
 bool revive(Transaction& tx, std::string_view id, bool out_of_order) {
-  return tx.execute("UPDATE skald_outbox SET status = 0, live = 1, attempts = 0, crashes = 0, next_retry_at = 0, out_of_order = $2, updated_at = $3, "
-                    "version = version + 1 WHERE id = $1 AND status = 4",
-                    id, out_of_order, tx.now()) == 1;
+  return tx.execute(
+             "UPDATE skald_outbox SET status = 0, live = 1, attempts = 0, crashes = 0, next_retry_at = 0, out_of_order "
+             "= $2, updated_at = $3, "
+             "version = version + 1 WHERE id = $1 AND status = 4",
+             id, out_of_order, tx.now()) == 1;
 }
 
 std::optional<Entry> find(Transaction& tx, std::string_view id) {
@@ -211,17 +240,21 @@ std::optional<Entry> find(Transaction& tx, std::string_view id) {
 
 std::vector<Entry> list(Transaction& tx, const Filter& filter) {
   const std::optional<int> status = filter.status ? std::optional(static_cast<int>(*filter.status)) : std::nullopt;
-  const Rows rows = tx.query("SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE (CAST($1 AS BIGINT) IS NULL OR status = $1) "
-                             "AND (CAST($2 AS VARCHAR(200)) IS NULL OR type = $2) AND (CAST($3 AS VARCHAR(200)) IS NULL OR key = $3) "
-                             "AND (CAST($4 AS VARCHAR(200)) IS NULL OR id < $4) ORDER BY id DESC LIMIT $5",
-                             status, filter.type, filter.key, filter.after, filter.limit);
+  const Rows rows =
+      tx.query("SELECT " SKALD_ENTRY_COLUMNS
+               " FROM skald_outbox WHERE (CAST($1 AS BIGINT) IS NULL OR status = $1) "
+               "AND (CAST($2 AS VARCHAR(200)) IS NULL OR type = $2) AND (CAST($3 AS VARCHAR(200)) IS NULL OR key = $3) "
+               "AND (CAST($4 AS VARCHAR(200)) IS NULL OR id < $4) ORDER BY id DESC LIMIT $5",
+               status, filter.type, filter.key, filter.after, filter.limit);
   std::vector<Entry> out;
   for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(entry_at(rows, i));
   return out;
 }
 
 Backlog backlog(Transaction& tx) {
-  const Rows rows = tx.query("SELECT partition, COUNT(*), MIN(next_retry_at), MIN(created_at) FROM skald_outbox WHERE live = 1 GROUP BY partition");
+  const Rows rows = tx.query(
+      "SELECT partition, COUNT(*), MIN(next_retry_at), MIN(created_at) FROM skald_outbox WHERE live = 1 GROUP BY "
+      "partition");
   Backlog out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Time due = rows.get<Time>(i, 2), oldest = rows.get<Time>(i, 3);
@@ -234,8 +267,10 @@ Backlog backlog(Transaction& tx) {
 }
 
 std::int64_t forget_completed(Transaction& tx, Time before, int limit) {
-  const Rows gone = tx.query("DELETE FROM skald_outbox WHERE id IN (SELECT id FROM skald_outbox WHERE status = 3 AND updated_at < $1 LIMIT $2) RETURNING id",
-                             before, limit);
+  const Rows gone = tx.query(
+      "DELETE FROM skald_outbox WHERE id IN (SELECT id FROM skald_outbox WHERE status = 3 AND updated_at < $1 LIMIT "
+      "$2) RETURNING id",
+      before, limit);
   for (std::size_t i = 0; i < gone.size(); ++i) {
     const auto id = gone.get<std::string_view>(i, 0);
     tx.enqueue("DELETE FROM skald_attempt WHERE event_id = $1", id);

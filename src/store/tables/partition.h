@@ -25,6 +25,9 @@ std::optional<std::int64_t> take(Transaction& tx, const Ownership& seen, std::st
 // Gives back what is still owned under that fence.
 void release(Transaction& tx, const Ownership& owned);
 
+// Gives back everything of a worker, also what it took without getting to know it.
+void release_all(Transaction& tx, std::string_view worker);
+
 // Checks and locks (shared) that `owned` still holds, until the end of the
 // transaction. The ids that do.
 std::vector<int> check(Transaction& tx, std::string_view worker, std::span<const Ownership> owned);

@@ -41,26 +41,31 @@ constexpr const char* kOutboxColumns = R"(
   traceparent TEXT NOT NULL DEFAULT '', payload TEXT NOT NULL)";
 
 std::string sqlite_schema() {
-  return std::string("CREATE TABLE skald_outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,") + kOutboxColumns +
-         ");CREATE INDEX skald_outbox_age ON skald_outbox (updated_at) WHERE status = 3;" + kShared +
+  return std::string("CREATE TABLE skald_outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,") +
+         kOutboxColumns + ");CREATE INDEX skald_outbox_age ON skald_outbox (updated_at) WHERE status = 3;" + kShared +
          "WITH RECURSIVE p(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM p WHERE x + 1 < " + std::to_string(kPartitions) +
          ") INSERT INTO skald_partition (id) SELECT x FROM p;";
 }
 
 std::string postgres_schema() {
-  return std::string("CREATE SEQUENCE skald_outbox_seq CACHE 1;"
-                     "CREATE TABLE skald_outbox (seq BIGINT NOT NULL DEFAULT nextval('skald_outbox_seq'), id TEXT PRIMARY KEY,") +
+  return std::string(
+             "CREATE SEQUENCE skald_outbox_seq CACHE 1;"
+             "CREATE TABLE skald_outbox (seq BIGINT NOT NULL DEFAULT nextval('skald_outbox_seq'), id TEXT PRIMARY "
+             "KEY,") +
          kOutboxColumns +
          ") WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);"
          "CREATE INDEX skald_outbox_age ON skald_outbox USING brin (updated_at) WITH (pages_per_range = 32);" +
-         kShared + "INSERT INTO skald_partition (id) SELECT generate_series(0, " + std::to_string(kPartitions - 1) + ");";
+         kShared + "INSERT INTO skald_partition (id) SELECT generate_series(0, " + std::to_string(kPartitions - 1) +
+         ");";
 }
 
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 1> steps = {
-      Migration{.version = 1, .name = "outbox, inbox, dead letters, workers", .sql = sqlite_schema(), .postgres_sql = postgres_schema()}};
+  static const std::array<Migration, 1> steps = {Migration{.version = 1,
+                                                           .name = "outbox, inbox, dead letters, workers",
+                                                           .sql = sqlite_schema(),
+                                                           .postgres_sql = postgres_schema()}};
   return steps;
 }
 

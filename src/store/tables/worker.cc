@@ -8,15 +8,18 @@ namespace {
 // Beats of all workers, owners of all partitions and what is live, as three
 // texts: an idle process asks the database one question a second, this one.
 constexpr std::string_view kBeatPostgres =
-    "WITH me AS (UPDATE skald_worker SET beat = beat + 1, beat_at = (extract(epoch from clock_timestamp()) * 1000000)::bigint, sessions = $2 "
+    "WITH me AS (UPDATE skald_worker SET beat = beat + 1, beat_at = (extract(epoch from clock_timestamp()) * "
+    "1000000)::bigint, sessions = $2 "
     "WHERE id = $1 RETURNING id) "
     "SELECT (SELECT count(*) FROM me), (SELECT string_agg(id || ' ' || beat, E'\\n') FROM skald_worker), "
     "(SELECT string_agg(p.id || ' ' || CASE WHEN p.owner = $1 THEN 'm' WHEN p.owner IS NULL THEN 'n' ELSE 'o' END || "
-    "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' ELSE '-' END, E'\\n') FROM skald_partition p)";
+    "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' "
+    "ELSE '-' END, E'\\n') FROM skald_partition p)";
 constexpr std::string_view kSeenSqlite =
     "SELECT 1, (SELECT group_concat(id || ' ' || beat, char(10)) FROM skald_worker), "
     "(SELECT group_concat(p.id || ' ' || CASE WHEN p.owner = $1 THEN 'm' WHEN p.owner IS NULL THEN 'n' ELSE 'o' END || "
-    "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' ELSE '-' END, char(10)) FROM skald_partition p)";
+    "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' "
+    "ELSE '-' END, char(10)) FROM skald_partition p)";
 
 template <class F>
 void each_pair(std::string_view lines, F&& use) {
@@ -36,18 +39,26 @@ std::int64_t number(std::string_view text) {
 }  // namespace
 
 void insert(Transaction& tx, const Worker& worker) {
-  tx.execute("INSERT INTO skald_worker (id, host, pid, started_at, beat, beat_at, sessions) VALUES ($1, $2, $3, $4, 0, $4, $5)", worker.id,
-             worker.host, worker.pid, tx.now(), worker.sessions);
+  tx.execute(
+      "INSERT INTO skald_worker (id, host, pid, started_at, beat, beat_at, sessions) VALUES ($1, $2, $3, $4, 0, $4, "
+      "$5)",
+      worker.id, worker.host, worker.pid, tx.now(), worker.sessions);
 }
 
 void remove(Transaction& tx, std::string_view id) { tx.execute("DELETE FROM skald_worker WHERE id = $1", id); }
+
+bool hold(Transaction& tx, std::string_view id) {
+  if (tx.on(Dialect::postgres)) return !tx.query("SELECT 1 FROM skald_worker WHERE id = $1 FOR SHARE", id).empty();
+  return !tx.query("SELECT 1 FROM skald_worker WHERE id = $1", id).empty();
+}
 
 std::vector<Worker> all(Transaction& tx) {
   const Rows rows = tx.query("SELECT id, host, pid, started_at, beat, beat_at, sessions FROM skald_worker ORDER BY id");
   std::vector<Worker> out;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    out.push_back({rows.get<std::string>(i, 0), rows.get<std::string>(i, 1), rows.get<std::int64_t>(i, 2), rows.get<Time>(i, 3),
-                   rows.get<std::int64_t>(i, 4), rows.get<Time>(i, 5), rows.get<std::string>(i, 6)});
+    out.push_back({rows.get<std::string>(i, 0), rows.get<std::string>(i, 1), rows.get<std::int64_t>(i, 2),
+                   rows.get<Time>(i, 3), rows.get<std::int64_t>(i, 4), rows.get<Time>(i, 5),
+                   rows.get<std::string>(i, 6)});
   return out;
 }
 
@@ -59,7 +70,8 @@ Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::ui
     pulse.alive = rows.get<int>(0, 0) == 1;
   } else {
     db.write("beat", [&](Transaction& tx) {
-      pulse.alive = tx.execute("UPDATE skald_worker SET beat = beat + 1, beat_at = $2, sessions = $3 WHERE id = $1", id, tx.now(), sessions) == 1;
+      pulse.alive = tx.execute("UPDATE skald_worker SET beat = beat + 1, beat_at = $2, sessions = $3 WHERE id = $1", id,
+                               tx.now(), sessions) == 1;
       rows = tx.query(kSeenSqlite, id);
     });
   }

@@ -20,6 +20,10 @@ struct Worker {
 
 void insert(Transaction& tx, const Worker& worker);
 void remove(Transaction& tx, std::string_view id);
+// Whether the worker still counts; if so, nobody can remove it before the end of
+// the transaction. Ownership is only written under this: a partition of a worker
+// that is gone would be nobody's to take over.
+bool hold(Transaction& tx, std::string_view id);
 std::vector<Worker> all(Transaction& tx);
 
 // One statement and one transaction: counts the beat up and sees the others, the partitions, and

@@ -1,0 +1,94 @@
+#include "http/server_fixture.h"
+
+namespace skald::http {
+namespace {
+
+TEST_F(ServerTest, AStreamTellsWhatIsThereAndThenWhatIsPublished) {
+  told_ = 1;
+  start();
+  RawClient client = connect();
+  client.send(get("/events"));
+  const std::string head = client.read_until("data: 1\n\n");
+  EXPECT_TRUE(has(head, "content-type: text/event-stream\r\n"));
+  EXPECT_TRUE(has(head, "retry: "));
+  for (int i = 2; i < 50; ++i) {
+    told_ = i;
+    publisher_.publish("news");
+    EXPECT_TRUE(has(client.read_until("data: " + std::to_string(i) + "\n\n"), "data: "));
+  }
+  told_ = 50;
+  publisher_.publish("other news");
+  publisher_.publish("news");
+  client.read_until("data: 50\n\n");
+  ended_ = true;
+  publisher_.publish("news");
+  EXPECT_TRUE(client.read_to_end().ends_with("0\r\n\r\n"));
+}
+
+TEST_F(ServerTest, AnIdleStreamBeatsAndEndsCleanlyOnStop) {
+  options.heartbeat = 20ms;
+  start();
+  RawClient client = connect();
+  client.send(get("/events"));
+  EXPECT_TRUE(has(client.read_until("3\r\n:\n\n\r\n"), "200 OK"));
+  client.read_until("3\r\n:\n\n\r\n");
+  server_->stop(10s);
+  EXPECT_TRUE(client.read_to_end().ends_with("0\r\n\r\n"));
+}
+
+TEST_F(ServerTest, StreamsAreBoundedAndAClientThatLeftFreesItsPlace) {
+  options.streams_max = 1;
+  start();
+  {
+    RawClient first = connect();
+    first.send(get("/events"));
+    first.read_until("retry: ");
+    EXPECT_EQ(status(ask(get("/events"))), 503);
+  }
+  int tries = 0;
+  while (first_status(get("/events")) != 200 && ++tries < 10'000) {}
+  EXPECT_LT(tries, 10'000);
+}
+
+TEST_F(ServerTest, StopLetsTheRequestUnderWayFinishAndClosesIdleConnections) {
+  start();
+  RawClient idle = connect();
+  idle.send(get("/hello/x"));
+  idle.read_response();
+  RawClient busy = connect();
+  busy.send(get("/slow"));
+  entered_.get_future().wait();
+  auto stopping = std::async(std::launch::async, [this] { server_->stop(20s); });
+  EXPECT_EQ(idle.read_to_end(), "");  // so the stop has begun
+  released_.set_value();
+  EXPECT_TRUE(has(busy.read_to_end(), "slow done"));
+  stopping.get();
+  EXPECT_THROW(connect(), std::runtime_error);
+}
+
+TEST_F(ServerTest, StopCutsWhatIsNotDoneWithinTheGrace) {
+  start();
+  RawClient busy = connect();
+  busy.send(get("/slow"));
+  entered_.get_future().wait();
+  server_->stop(20ms);
+  EXPECT_EQ(busy.read_to_end(), "");
+  thread_.join();
+  server_.reset();  // the handler ends after its server
+  released_.set_value();
+}
+
+TEST_F(ServerTest, AServerThatIsStoppedBeforeItRunsDoesNotRun) {
+  server_ = std::make_unique<Server>(fake_.env, options, routes_, publisher_, [](std::function<void()>) {});
+  server_->stop(1s);
+  server_->run();
+}
+
+TEST_F(ServerTest, AnAddressThatIsTakenIsToldAtOnce) {
+  start();
+  ServerOptions taken{.port = server_->port()};
+  EXPECT_THROW(Server(fake_.env, taken, routes_, publisher_, [](std::function<void()>) {}), Unavailable);
+}
+
+}  // namespace
+}  // namespace skald::http

@@ -1,0 +1,189 @@
+// Two or three sessions at one row: inbox, dead letters, API keys, optimistic
+// saves, jobs.
+#include "dead_letter/undertaker.h"
+#include "http/idempotency.h"
+#include "interleave/scenario.h"
+#include "interleave/worker.h"
+#include "outbox/job_board.h"
+#include "store/tables/dead_letter.h"
+#include "store/tables/inbox.h"
+#include "store/tables/outbox.h"
+
+namespace skald::test {
+
+struct Account {
+  std::string id;
+  std::int64_t amount = 0;
+  std::int64_t version = 0;
+};
+BOOST_DESCRIBE_STRUCT(Account, (), (id, amount, version))
+
+}  // namespace skald::test
+
+template <>
+struct skald::Table<skald::test::Account> {
+  static constexpr std::string_view name = "account", key = "id";
+};
+
+namespace skald::test {
+namespace {
+
+// The same event, handled by two sessions at once.
+class Duplicate final : public Play {
+ public:
+  explicit Duplicate(Stage& stage) : stage_(stage) {}
+  void run(int session) override {
+    stage_.db(session).write("handle", [](Transaction& tx) {
+      if (tables::inbox::record(tx, "consumer", "e1")) Stage::put_effect(tx, "e1", kKey);
+    });
+  }
+  std::string verdict() override {
+    return stage_.effects() == "e1" ? "" : "effects are '" + stage_.effects() + "', not 'e1'";
+  }
+
+ private:
+  Stage& stage_;
+};
+
+// Operators decide differently about one dead letter: two replay it, one discards it.
+class Decisions final : public Play {
+ public:
+  explicit Decisions(Stage& stage) : stage_(stage) {
+    seed_events(stage, {event_of("e1", kKey)});
+    stage.admin().write("bury", [](Transaction& tx) {
+      const Entry entry = *tables::outbox::find(tx, "e1");
+      tables::dead_letter::put(tx, tables::dead_letter::from_entry(entry, "REFUSED", "no", tx.now()));
+      tables::outbox::bury(tx, entry, "no");
+      tables::dead_letter::block_key(tx, kKey, "e1");
+    });
+  }
+  void run(int session) override {
+    Random& random = stage_.env(session).random;
+    try {
+      stage_.db(session).write("decide", [&](Transaction& tx) {
+        if (session == 2) dead_letter::discard(tx, random, "e1", "operator", "");
+        else dead_letter::replay(tx, random, "e1", "operator", nullptr);
+      });
+      ++decided_;
+      discarded_ = discarded_ || session == 2;
+    } catch (const Conflict&) {
+      ++refused_;
+    }
+  }
+  std::string verdict() override {
+    if (decided_ != 1 || refused_ != 2)
+      return std::to_string(decided_) + " decisions counted, " + std::to_string(refused_) + " were refused";
+    const bool live = stage_.count("SELECT live FROM skald_outbox") == 1;
+    if (live == discarded_) return live ? "discarded, but to be sent" : "replayed, but never to be sent";
+    if (stage_.count("SELECT count(*) FROM skald_blocked_key") != 0) return "its key is still blocked";
+    return stage_.count("SELECT count(*) FROM skald_audit") == 1 ? "" : "the audit does not tell of one decision";
+  }
+
+ private:
+  Stage& stage_;
+  std::atomic<int> decided_ = 0, refused_ = 0;
+  std::atomic<bool> discarded_ = false;
+};
+
+// One Idempotency-Key from two clients at once, with one body or two.
+class OneKey final : public Play {
+ public:
+  OneKey(Stage& stage, bool same_body) : stage_(stage), same_body_(same_body) {}
+  void run(int session) override {
+    Request request;
+    request.method = "POST";
+    request.path = "/things";
+    request.caller = {Role::customer, "kim"};
+    request.body = same_body_ ? "{}" : std::to_string(session);
+    request.headers["idempotency-key"] = "k";
+    try {
+      const Response response =
+          http::run_once_per_key(stage_.db(session), in_flight_, request, [&](const Request& r, Transaction& tx) {
+            Stage::put_effect(tx, "e1", kKey);
+            return Response{201, r.body + " by " + std::to_string(session), "text/plain", {}};
+          });
+      answers_[session] = response.body;
+    } catch (const Busy&) {
+      answers_[session] = "busy";
+    } catch (const Invalid& error) {
+      answers_[session] = error.code();
+    }
+  }
+  std::string verdict() override {
+    const std::string told = "'" + answers_[0] + "' and '" + answers_[1] + "'";
+    if (stage_.effects() != "e1") return "one key had the effects '" + stage_.effects() + "' and the answers " + told;
+    int answered = 0;
+    for (const std::string& answer : answers_) answered += answer != "busy" && answer != "KEY_REUSED";
+    if (answered == 0 || (answered == 2 && answers_[0] != answers_[1])) return "one key was answered " + told;
+    if (answered == 2 && !same_body_) return "two bodies under one key were answered " + told;
+    return stage_.count("SELECT count(*) FROM skald_api_key") == 1 ? "" : "the key was not kept";
+  }
+
+ private:
+  Stage& stage_;
+  bool same_body_;
+  http::InFlight in_flight_;
+  std::string answers_[2];
+};
+
+class Savers final : public Play {
+ public:
+  explicit Savers(Stage& stage) : stage_(stage) {
+    stage.admin().write("seed", [](Transaction& tx) { tx.insert(Account{"a", 0, 0}); });
+  }
+  void run(int session) override {
+    try {
+      stage_.db(session).write("save", [](Transaction& tx) {
+        Account account = *tx.find<Account>("a");
+        ++account.amount;
+        tx.save(account);
+      });
+      ++saved_;
+    } catch (const Stale&) {}
+  }
+  std::string verdict() override {
+    const auto account = stage_.admin().read_result([](Transaction& tx) { return *tx.find<Account>("a"); });
+    if (saved_ == 0) return "both were told that they are stale";
+    if (account.amount == saved_ && account.version == saved_) return {};
+    return std::to_string(saved_) + " were told that they saved, the row says " + std::to_string(account.amount);
+  }
+
+ private:
+  Stage& stage_;
+  std::atomic<int> saved_ = 0;
+};
+
+class OneJob final : public Play {
+ public:
+  explicit OneJob(Stage& stage) : stage_(stage) {}
+  void run(int session) override {
+    outbox::JobBoard board(stage_.env(session), stage_.db(session));
+    board.add({"sweep", 1h, [&] { ++runs_; }});
+    board.run_once();
+  }
+  std::string verdict() override {
+    return runs_ == 1 ? "" : "a job ran " + std::to_string(runs_) + " times in its period";
+  }
+
+ private:
+  Stage& stage_;
+  std::atomic<int> runs_ = 0;
+};
+
+template <class P, auto... args>
+std::unique_ptr<Play> make(Stage& stage) {
+  return std::make_unique<P>(stage, args...);
+}
+
+}  // namespace
+
+void add_row_scenarios(std::vector<Scenario>& out) {
+  out.push_back({"inbox", "the same event is handled by three sessions at once", 3, {}, make<Duplicate>});
+  out.push_back({"dead-letter", "one dead letter is replayed, replayed and discarded at once", 3, {}, make<Decisions>});
+  out.push_back({"api-key", "the same request with the same Idempotency-Key twice at once", 2, {}, make<OneKey, true>});
+  out.push_back({"api-key-reused", "two requests under one Idempotency-Key at once", 2, {}, make<OneKey, false>});
+  out.push_back({"save", "two sessions read a row and save it", 2, {}, make<Savers>});
+  out.push_back({"job", "three sessions look at a job that is due", 3, {}, make<OneJob>});
+}
+
+}  // namespace skald::test

@@ -1,0 +1,15 @@
+#include "interleave/scenario.h"
+
+namespace skald::test {
+
+std::vector<Scenario> scenarios() {
+  std::vector<Scenario> out;
+  add_take_over_scenarios(out);
+  add_emit_scenarios(out);
+  add_membership_scenarios(out);
+  add_comeback_scenarios(out);
+  add_row_scenarios(out);
+  return out;
+}
+
+}  // namespace skald::test
