@@ -257,7 +257,11 @@ void SqliteDatabase::migrate(std::string_view component, std::span<const Migrati
 }
 
 Time SqliteDatabase::transaction_time() {
-  last_time_ = std::max(last_time_, env_.clock.now());
+  // Where the wall clock was put back, time goes on from where it was: standing
+  // still until the clock has caught up would hold every retry back as long.
+  const Instant steady = env_.clock.steady();
+  last_time_ = std::max(env_.clock.now(), last_time_ + (steady - last_steady_));
+  last_steady_ = steady;
   return last_time_;
 }
 
