@@ -1,0 +1,38 @@
+// Times, medians, percentiles, and whose CPU was used.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// CLOCK_MONOTONIC, the same in every process of the machine.
+std::int64_t now_ns();
+void sleep_until_ns(std::int64_t at);
+void sleep_for_seconds(double seconds);
+
+double median(std::vector<double> values);
+double percentile(std::vector<double>& sorted, double share);  // `sorted` is
+
+// CPU seconds used so far by a process, and by a PostgreSQL server with all of its
+// sessions, those that have ended included.
+double cpu_of_process(pid_t pid);
+double cpu_of_server(pid_t postmaster);
+// Seconds of busy cores since the machine started, whoever used them.
+double cpu_of_machine();
+
+// Tells on stderr what goes on; the tables go to stdout.
+void progress(const std::string& what);
+
+// When each event's commit was known.
+struct Stamp {
+  std::int64_t event;
+  std::int64_t at_ns;
+};
+void write_stamps(const std::string& path, const std::vector<Stamp>& stamps);
+std::vector<Stamp> read_stamps(const std::string& path);
+
+}  // namespace bench

@@ -1,0 +1,27 @@
+// What the command line asks for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct Options {
+  std::string name;                   // outbox or store
+  std::vector<std::string> sections;  // empty: all of them
+  double seconds = 6;                 // of each measured run
+  int rounds = 2;                     // repetitions, interleaved between contestants
+  std::int64_t rows = 10'000'000;     // finished rows in the history section
+  std::int64_t backlog = 100'000;     // events that are drained
+  bool write_results = false;
+  std::string postgres;               // URL of the server
+  std::string command;                // as it was called
+
+  bool wants(const std::string& section) const;
+};
+
+// Prints what is wrong and exits with 2 where the command line makes no sense.
+Options parse_options(int argc, char** argv);
+
+}  // namespace bench

@@ -1,0 +1,33 @@
+// The parts of the two benchmarks. Each prints its tables and checks its promises.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "options.h"
+#include "report.h"
+#include "server.h"
+
+namespace bench {
+
+// Events handled per second in steady state, by contestant.
+using Rates = std::map<std::string, double>;
+
+// Producers in one process, handlers in another, both as fast as they can.
+Rates measure_end_to_end(Server& server, const Options& options, Report& report);
+// A backlog that lies there when the consumer starts.
+void measure_drain(Server& server, const Options& options, Report& report);
+// From the producer's commit to the handler's commit, at 50/s and at half of each
+// contestant's own rate, where that is known.
+void measure_latency(Server& server, const Options& options, Report& report, const Rates& rates);
+// What a running engine costs that has nothing to do.
+void measure_idle(Server& server, const Options& options, Report& report);
+// Insert and claim with millions of finished rows against none, on both databases.
+void measure_history(Server& server, const Options& options, Report& report);
+
+// Group commit against hand-written commits.
+void measure_sqlite_store(const Options& options, Report& report);
+// A transaction of ours against hand-written libpq.
+void measure_postgres_store(Server& server, const Options& options, Report& report);
+
+}  // namespace bench

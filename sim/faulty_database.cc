@@ -1,0 +1,149 @@
+#include "sim/faulty_database.h"
+
+#include "sim/signals.h"
+
+namespace skald::sim {
+namespace {
+
+struct RunAgain {};
+
+Database::Body twice(const Database::Body& body) {
+  return [&body](Transaction& tx) {
+    try {
+      tx.savepoint([&] {
+        body(tx);
+        throw RunAgain{};
+      });
+    } catch (const RunAgain&) {}
+    body(tx);
+  };
+}
+
+}  // namespace
+
+FaultyDatabase::Fault FaultyDatabase::draw(std::string_view name) {
+  const Rates& rates = stage_.plan.rates;
+  SimRandom& dice = stage_.dice;
+  if (name == "bury" && dice.chance(rates.bury_fails)) return dice.chance(500) ? Fault::away : Fault::commit_fails;
+  if (dice.chance(rates.away)) return Fault::away;
+  if (dice.chance(rates.busy)) return Fault::busy;
+  if (dice.chance(rates.crash_before)) return Fault::crash_before;
+  if (dice.chance(rates.crash_after)) return Fault::crash_after;
+  if (dice.chance(rates.commit_fails)) return Fault::commit_fails;
+  if (dice.chance(rates.answer_lost)) return dice.chance(500) ? Fault::lost_committed : Fault::lost_rolled_back;
+  if (dice.chance(rates.body_twice)) return Fault::body_twice;
+  return Fault::none;
+}
+
+void FaultyDatabase::maybe_pause(std::string_view name) {
+  if (wiring_.dying()) throw Crash{};
+  const Rates& rates = stage_.plan.rates;
+  // Under these the membership holds its mutex: its relay would wait as well.
+  const bool locked = name == "take over" || name == "share out partitions" || name == "give partition back";
+  if (stage_.dice.chance(rates.freeze)) {
+    stage_.markers.hit(Marker::frozen_in_step);
+    wiring_.pause(stage_.dice.between(1s, 9s), stage_.dice.chance(700) || locked);
+  } else if (stage_.dice.chance(rates.slow)) {
+    stage_.markers.hit(Marker::slow_step);
+    wiring_.pause(stage_.dice.between(1ms, 400ms), locked);
+  }
+  if (wiring_.dying()) throw Crash{};
+}
+
+void FaultyDatabase::begin(std::string_view name, Fault fault) {
+  stage_.timeline.advance(stage_.dice.between(50us, 2ms));
+  physical_commits_ = 0;
+  told_.events.clear();
+  stage_.disk.set_commit_hook(hook_ != nullptr ? &told_ : nullptr);
+  stage_.disk.before_physical_commit = [this, fault] { at_physical_commit(fault); };
+  static constexpr std::string_view names[] = {"ok",          "away",         "busy",           "crash-before",
+                                               "crash-after", "commit-fails", "lost-committed", "lost-rolled-back",
+                                               "twice"};
+  stage_.trace.note(stage_.now(), {"  write", name, names[static_cast<std::size_t>(fault)]});
+  if (writer_stopped_) throw Unavailable("WRITER_STOPPED", "a sync failed; no writes until a restart");
+  if (fault == Fault::away) {
+    stage_.markers.hit(Marker::database_away);
+    throw Unavailable("DATABASE_UNAVAILABLE", "simulated: the connection is gone");
+  }
+  if (fault == Fault::busy) throw LockTimeout("LOCK_TIMEOUT", "simulated: a lock was not free");
+  if (fault == Fault::body_twice) stage_.markers.hit(Marker::body_run_twice);
+}
+
+void FaultyDatabase::at_physical_commit(Fault fault) {
+  // A second one exists only where a planted bug writes events apart.
+  if (++physical_commits_ > 1) {
+    if (fault == Fault::crash_after) throw Crash{};
+    return;
+  }
+  switch (fault) {
+    case Fault::crash_before: stage_.markers.hit(Marker::crash_before_commit); throw Crash{};
+    case Fault::commit_fails:
+      stage_.markers.hit(Marker::physical_commit_failed);
+      throw Unavailable("DISK_FULL", "simulated: the commit found no room");
+    case Fault::lost_rolled_back:
+      stage_.markers.hit(Marker::answer_lost_rolled_back);
+      throw CommitUnknown("COMMIT_UNKNOWN", "simulated: the answer was lost");
+    default: return;
+  }
+}
+
+// The transaction is durable; does the process get to know it?
+void FaultyDatabase::end(std::string_view name, Fault fault) {
+  stage_.disk.before_physical_commit = nullptr;
+  wiring_.wrote(name);
+  if (fault == Fault::crash_after) {
+    stage_.markers.hit(Marker::crash_after_commit);
+    throw Crash{};
+  }
+  if (fault == Fault::lost_committed) {
+    stage_.markers.hit(Marker::answer_lost_committed);
+    wiring_.wake_lost(told_.events);
+    throw CommitUnknown("COMMIT_UNKNOWN", "simulated: the answer was lost");
+  }
+  const std::vector<Event> events = std::move(told_.events);
+  if (hook_ != nullptr && !events.empty()) hook_->after_commit(events);
+  maybe_pause(name);
+}
+
+void FaultyDatabase::write(std::string_view name, const Body& body) {
+  maybe_pause(name);
+  const Fault fault = draw(name);
+  begin(name, fault);
+  try {
+    stage_.disk.write(name, fault == Fault::body_twice ? twice(body) : body);
+    end(name, fault);
+  } catch (const CommitUnknown&) {
+    if (stage_.plan.sole) {
+      writer_stopped_ = true;
+      stage_.markers.hit(Marker::writer_stopped);
+    }
+    throw;
+  }
+}
+
+std::vector<std::exception_ptr> FaultyDatabase::write_together(std::span<const Body> bodies) {
+  maybe_pause("together");
+  const Fault fault = draw("together");
+  begin("together", fault);
+  const auto results = stage_.disk.write_together(bodies);
+  for (const auto& result : results) {
+    try {
+      if (result) std::rethrow_exception(result);
+    } catch (const Error&) {
+      // the caller's own affair
+    }
+  }
+  if (stage_.plan.sole && (fault == Fault::lost_rolled_back || fault == Fault::lost_committed)) writer_stopped_ = true;
+  end("together", fault);
+  return results;
+}
+
+void FaultyDatabase::read(const Body& body) {
+  if (wiring_.dying()) throw Crash{};
+  stage_.timeline.advance(stage_.dice.between(20us, 500us));
+  if (stage_.dice.chance(stage_.plan.rates.away))
+    throw Unavailable("DATABASE_UNAVAILABLE", "simulated: the connection is gone");
+  stage_.look(body);
+}
+
+}  // namespace skald::sim

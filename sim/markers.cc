@@ -1,0 +1,66 @@
+#include "sim/markers.h"
+
+namespace skald::sim {
+
+std::string_view name_of(Marker marker) {
+  static constexpr std::string_view names[] = {
+      "crash before commit",
+      "crash after commit",
+      "crash in a handler",
+      "crash from outside",
+      "answer lost, committed",
+      "answer lost, rolled back",
+      "physical commit failed",
+      "transaction ended by the store",
+      "body run twice",
+      "database away",
+      "writer stopped",
+      "frozen inside a step",
+      "frozen past its lease",
+      "slow step",
+      "clock jumped forward",
+      "clock jumped back",
+      "take-over",
+      "lease lost",
+      "partition handed over",
+      "graceful stop",
+      "orphan recovered",
+      "fenced out",
+      "batch split into singles",
+      "key waits behind a retry",
+      "retry succeeded",
+      "Retry-After honoured",
+      "dead: RETRIES_EXHAUSTED",
+      "dead: REFUSED",
+      "dead: INTEGRITY",
+      "dead: CRASHED",
+      "key blocked",
+      "key unblocked",
+      "file fallback",
+      "file failed",
+      "file torn",
+      "file imported",
+      "dead letter unsaved",
+      "replayed",
+      "replayed out of order",
+      "died again",
+      "discarded",
+      "tampered",
+      "retention",
+      "sent twice",
+      "message lost",
+      "message late",
+      "bus answer lost",
+      "wake-up lost, delivered by the poll",
+      "batch of callers",
+      "duplicate in a batch",
+      "API answer replayed",
+      "API key reused",
+      "API key in flight",
+      "business refused",
+  };
+  static_assert(std::size(names) == kMarkers);
+  return names[static_cast<std::size_t>(marker)];
+}
+
+}  // namespace skald::sim

@@ -1,0 +1,86 @@
+// "Sometimes" markers: proof that the runs really went through the interesting
+// places. A place that a thousand seeds never reach is not tested.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace skald::sim {
+
+enum class Marker {
+  crash_before_commit,
+  crash_after_commit,
+  crash_in_handler,
+  crash_from_outside,
+  answer_lost_committed,
+  answer_lost_rolled_back,
+  physical_commit_failed,
+  transaction_ended_by_store,
+  body_run_twice,
+  database_away,
+  writer_stopped,
+  frozen_in_step,
+  frozen_past_lease,
+  slow_step,
+  clock_forward,
+  clock_back,
+  take_over,
+  lease_lost,
+  handed_over,
+  graceful_stop,
+  orphan_recovered,
+  fenced_out,
+  batch_split,
+  key_waits_behind_retry,
+  retry_succeeded,
+  retry_after_honoured,
+  dead_retries_exhausted,
+  dead_refused,
+  dead_integrity,
+  dead_crashed,
+  key_blocked,
+  key_unblocked,
+  file_fallback,
+  file_failed,
+  file_torn,
+  file_imported,
+  dead_letter_unsaved,
+  replayed,
+  replayed_out_of_order,
+  died_again,
+  discarded,
+  tampered,
+  retention,
+  sent_twice,
+  message_lost,
+  message_late,
+  bus_answer_lost,
+  wake_lost_then_delivered,
+  batch_of_callers,
+  duplicate_in_batch,
+  api_replayed,
+  api_key_reused,
+  api_in_flight,
+  business_refused,
+  count,
+};
+inline constexpr std::size_t kMarkers = static_cast<std::size_t>(Marker::count);
+
+std::string_view name_of(Marker marker);
+
+class Markers {
+ public:
+  void hit(Marker marker) { ++counts_[static_cast<std::size_t>(marker)]; }
+  std::uint64_t of(Marker marker) const { return counts_[static_cast<std::size_t>(marker)]; }
+  void add(Marker marker, std::uint64_t by) { counts_[static_cast<std::size_t>(marker)] += by; }
+  void add(const Markers& other) {
+    for (std::size_t i = 0; i < kMarkers; ++i) counts_[i] += other.counts_[i];
+  }
+
+ private:
+  std::array<std::uint64_t, kMarkers> counts_{};
+};
+
+}  // namespace skald::sim

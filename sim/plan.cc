@@ -1,0 +1,63 @@
+#include "sim/plan.h"
+
+namespace skald::sim {
+namespace {
+
+void draw_rates(SimRandom& dice, Rates& rates) {
+  const auto maybe = [&](int high) { return dice.chance(600) ? dice.between(1, high) : 0; };
+  rates.away = maybe(40);
+  rates.busy = maybe(30);
+  rates.crash_before = maybe(12);
+  rates.crash_after = maybe(12);
+  rates.commit_fails = maybe(30);
+  rates.answer_lost = maybe(20);
+  rates.body_twice = maybe(60);
+  rates.bury_fails = maybe(600);
+  rates.slow = maybe(30);
+  rates.freeze = maybe(20);
+  rates.announce_lost = maybe(300);
+  rates.lost = maybe(150);
+  rates.doubled = maybe(150);
+  rates.send_answer_lost = maybe(150);
+  rates.late = maybe(80);
+  rates.server_error = maybe(300);
+  rates.too_many = maybe(100);
+  rates.refused = maybe(40);
+  rates.short_write = maybe(100);
+  rates.sync_error = maybe(100);
+  rates.flaky = maybe(250);
+  rates.doomed = maybe(120);
+  rates.unacceptable = maybe(80);
+  rates.poison = maybe(25);
+  rates.kill = maybe(200);
+  rates.stop = maybe(100);
+  rates.nap = maybe(200);
+  rates.jump = maybe(150);
+  rates.tamper = maybe(100);
+}
+
+}  // namespace
+
+Plan draw_plan(SimRandom& dice) {
+  Plan plan;
+  plan.sole = dice.chance(350);
+  plan.processes = plan.sole ? 1 : dice.between(1, 4);
+  plan.keys = dice.between(2, 6);
+  plan.decisions = dice.between(500, 600);
+  plan.route_retries_max = dice.between(1, 3);
+  OutboxOptions& options = plan.options;
+  options.source = "/sim";
+  options.retries_max = dice.between(1, 3);
+  options.backoff_first = dice.between(200ms, 2s);
+  options.on_dead_letter = dice.chance(400) ? OnDeadLetter::block : OnDeadLetter::go_on;
+  if (dice.chance(300)) options.hash_key = "secret";
+  options.lease = 3s;
+  options.beat = 1s;
+  options.batch = dice.chance(500) ? 256 : static_cast<std::size_t>(dice.between(4, 64));
+  options.in_flight_max = dice.chance(500) ? 256 : static_cast<std::size_t>(dice.between(1, 6));
+  options.retention = dice.between(2s, 20s);
+  draw_rates(dice, plan.rates);
+  return plan;
+}
+
+}  // namespace skald::sim

@@ -1,0 +1,41 @@
+// What one seed sets up: how many processes, which settings, which faults and how
+// often. Each kind of fault is on or off for a whole run: a run that has only some
+// of them goes deeper than one that has them all.
+#pragma once
+
+#include "sim/random.h"
+#include "skald/outbox.h"
+
+namespace skald::sim {
+
+// All per mille, of the chances they have.
+struct Rates {
+  // of a write
+  int away = 0, busy = 0, crash_before = 0, crash_after = 0, commit_fails = 0, answer_lost = 0, body_twice = 0;
+  int bury_fails = 0;                    // of a write into the dead letters
+  int slow = 0, freeze = 0;              // before or after a write
+  int announce_lost = 0;                 // of a wake-up across processes
+  // of a send
+  int lost = 0, doubled = 0, send_answer_lost = 0, late = 0, server_error = 0, too_many = 0, refused = 0;
+  // of a file operation
+  int short_write = 0, sync_error = 0;
+  // of an event
+  int flaky = 0, doomed = 0, unacceptable = 0, poison = 0;
+  // of an action of the outside
+  int kill = 0, stop = 0, nap = 0, jump = 0, tamper = 0;
+};
+
+struct Plan {
+  bool sole = false;                     // one process on SQLite; otherwise leases
+  int processes = 1;
+  int keys = 4;
+  int decisions = 500;                   // before everything heals
+  OutboxOptions options;
+  int route_retries_max = 2;
+  bool healed = false;
+  Rates rates;
+};
+
+Plan draw_plan(SimRandom& dice);
+
+}  // namespace skald::sim

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "sim/planted.h"
+#include "sim/simulate.h"
+
+namespace skald::sim {
+namespace {
+
+// Sanitizers make a run many times slower: SKALD_SIM_SEEDS says how many to afford.
+int seeds_wanted(int otherwise) {
+  const char* given = std::getenv("SKALD_SIM_SEEDS");
+  return given == nullptr ? otherwise : std::min(otherwise, std::max(1, std::atoi(given)));
+}
+
+TEST(Simulator, TheSameSeedGivesTheSameTrace) {
+  std::set<std::uint64_t> hashes;
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    const auto first = simulate(seed), second = simulate(seed);
+    EXPECT_EQ(first.hash, second.hash) << "seed " << seed;
+    EXPECT_EQ(first.decisions, second.decisions);
+    hashes.insert(first.hash);
+  }
+  EXPECT_EQ(hashes.size(), 5u) << "other seeds must give other runs";
+}
+
+TEST(Simulator, EveryRunTakesAtLeast500DecisionsAndKeepsTheInvariants) {
+  for (int seed = 1; seed <= seeds_wanted(300); ++seed) {
+    const auto run = simulate(static_cast<std::uint64_t>(seed));
+    ASSERT_FALSE(run.broken) << "seed " << seed << ": " << run.broken->invariant << ": " << run.broken->text;
+    EXPECT_GE(run.decisions, 500);
+  }
+}
+
+class Planted : public testing::TestWithParam<PlantedBug> {};
+
+TEST_P(Planted, IsCaught) {
+  // Under sanitizers a few seeds show that the broken path itself is clean.
+  const bool whole = std::getenv("SKALD_SIM_SEEDS") == nullptr;
+  const auto caught = hunt(GetParam(), 1, whole ? 1000 : seeds_wanted(1000));
+  EXPECT_TRUE(caught || !whole) << GetParam().sentence;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, Planted, testing::ValuesIn(planted_bugs().begin(), planted_bugs().end()),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+}  // namespace
+}  // namespace skald::sim

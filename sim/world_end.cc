@@ -1,0 +1,89 @@
+// World: what the outside does to the processes, and how a run ends.
+#include "sim/signals.h"
+#include "sim/world.h"
+
+namespace skald::sim {
+namespace {
+
+constexpr Duration kHealingMax = 180s;
+constexpr int kHealingDecisionsMax = 8000;
+constexpr int kRoundsMax = 60;
+
+}  // namespace
+
+Duration World::chaos_step() {
+  SimRandom& dice = stage_.dice;
+  const Rates& rates = stage_.plan.rates;
+  ledger_.mark_waiting_keys();
+  if (dice.chance(rates.jump)) {
+    const Duration by = dice.between(1s, 12s);
+    const bool back = dice.chance(500);
+    stage_.timeline.jump(back ? -by : by);
+    stage_.markers.hit(back ? Marker::clock_back : Marker::clock_forward);
+  }
+  if (const int index = anybody(); index >= 0) {
+    Slot& slot = slots_[static_cast<std::size_t>(index)];
+    if (dice.chance(rates.kill)) {
+      stage_.markers.hit(Marker::crash_from_outside);
+      kill(index);
+    } else if (dice.chance(rates.stop)) {
+      slot.graceful = true;
+      slot.process->drain();
+    } else if (dice.chance(rates.nap)) {
+      slot.frozen_until = stage_.now() + dice.between(500ms, 8s);
+      if (slot.frozen_until - stage_.now() > stage_.plan.options.lease && !stage_.plan.sole)
+        stage_.markers.hit(Marker::frozen_past_lease);
+    }
+  }
+  return dice.between(200ms, 900ms);
+}
+
+void World::heal() {
+  stage_.trace.note(stage_.now(), {"everything heals"});
+  stage_.plan.rates = {};
+  stage_.plan.healed = true;
+  for (Slot& slot : slots_) slot.frozen_until = {};
+  for (Actor& actor : actors_)
+    if (actor.kind == Actor::Kind::start) actor.due = std::min(actor.due, stage_.now() + 300ms);
+}
+
+void World::run_until_quiet() {
+  const Instant begun = stage_.now();
+  const int before = decisions_;
+  for (;;) {
+    for (int i = 0; i < 20; ++i) step(Instant::max());
+    const std::string unfinished = ledger_.unfinished();
+    bool idle = network_.empty();
+    for (const Slot& slot : slots_) idle = idle && slot.process && slot.process->idle();
+    if (idle && unfinished.empty()) return;
+    if (stage_.now() - begun > kHealingMax || decisions_ - before > kHealingDecisionsMax)
+      throw BrokenInvariant{"I1", unfinished.empty() ? "a relay or the network holds something that is over"
+                                                     : "never delivered, all being well:" + unfinished};
+  }
+}
+
+// Keys that wait behind a dead letter go on when a person has decided about it.
+void World::resolve_blocked_keys() {
+  for (int round = 0; round < kRoundsMax; ++round) {
+    const int index = anybody();
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      inside(static_cast<int>(i), [&](Process& process) { operators_.import(process, *slots_[i].file); });
+    const auto blocking = operators_.dead(true);
+    if (blocking.empty()) return;
+    for (const std::string& id : blocking) {
+      try {
+        inside(index, [&](Process& process) {
+          if (stage_.dice.chance(300)) operators_.replay(process, id);
+          else operators_.discard(process, id);
+        });
+      } catch (const Error& error) {
+        throw BrokenInvariant{"I1", "a key is blocked by " + id + ", about which nobody can decide: " + error.what()};
+      }
+      stage_.markers.hit(Marker::key_unblocked);
+    }
+    run_until_quiet();
+  }
+  throw BrokenInvariant{"I1", "keys are still blocked after every decision about their dead letters"};
+}
+
+}  // namespace skald::sim
