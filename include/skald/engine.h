@@ -23,10 +23,10 @@
 namespace skald {
 
 struct EngineOptions {
-  OutboxOptions outbox;
-  std::string fallback_file;      // the second net for dead letters; empty: none
+  OutboxOptions outbox = {};
+  std::string fallback_file = {};      // the second net for dead letters; empty: none
   // Wakes a person; called from the engine's threads, must not block or throw.
-  std::function<void(std::string_view code, std::string_view text)> alert;
+  std::function<void(std::string_view code, std::string_view text)> alert = {};
   bool works = true;              // false: only emits; other processes deliver
 };
 

@@ -10,12 +10,12 @@
 namespace skald {
 
 struct Event {
-  std::string id;           // unique for ever; drawn at emit() when empty
-  std::string type;         // "donation.accepted"
-  std::string key;          // the order's scope; one key never blocks another
-  std::string subject;      // the business id it is about ("requestId")
-  std::string payload;      // JSON, kept byte for byte as written here
-  std::string traceparent;  // W3C trace context, may be empty
+  std::string id = {};           // unique for ever; drawn at emit() when empty
+  std::string type = {};         // "donation.accepted"
+  std::string key = {};          // the order's scope; one key never blocks another
+  std::string subject = {};      // the business id it is about ("requestId")
+  std::string payload = {};      // JSON, kept byte for byte as written here
+  std::string traceparent = {};  // W3C trace context, may be empty
 
   bool operator==(const Event&) const = default;
 };

@@ -45,7 +45,7 @@ struct OutboxOptions {
   std::string hash_key;              // not empty: content hashes are HMACs
   Duration lease = 3s;
   Duration beat = 1s;
-  std::size_t batch = 256;           // entries in one transaction
+  std::size_t batch = 1024;           // entries in one transaction
   std::size_t in_flight_max = 256;   // sends under way
   Duration retention = 7 * 24h;      // of COMPLETED entries
 };
