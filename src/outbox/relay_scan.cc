@@ -76,22 +76,22 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
 }
 
 void Relay::advance_lanes(const Page& page) {
+  std::map<int, std::size_t> read;
+  for (const Entry& entry : page.pending.entries) {
+    Lane& lane = lanes_.at(entry.partition);
+    ++read[entry.partition];
+    lane.after = entry.seq;
+    if (entry.status == EntryStatus::FAILED && entry.next_retry_at > page.now) {
+      const Instant at = env_.clock.steady() + (entry.next_retry_at - page.now);
+      lane.due = lane.due ? std::min(*lane.due, at) : at;
+    }
+  }
+  for (const std::string& key : page.waiting_keys)
+    if (const auto lane = lanes_.find(partition_of(key)); lane != lanes_.end()) lane->second.waiting_keys.insert(key);
   for (const auto& position : page.positions) {
     Lane& lane = lanes_.at(position.partition);
-    std::size_t count = 0;
-    for (const Entry& entry : page.pending.entries) {
-      if (entry.partition != position.partition) continue;
-      ++count;
-      lane.after = entry.seq;
-      if (entry.status == EntryStatus::FAILED && entry.next_retry_at > page.now) {
-        const Instant at = env_.clock.steady() + (entry.next_retry_at - page.now);
-        lane.due = lane.due ? std::min(*lane.due, at) : at;
-      }
-    }
-    for (const std::string& key : page.waiting_keys)
-      if (partition_of(key) == position.partition) lane.waiting_keys.insert(key);
     if (page.work.no_room.contains(position.partition)) lane.wants_room = true;
-    const bool exhausted = count < page.limit;
+    const bool exhausted = read[position.partition] < page.limit;
     if (!exhausted) continue;
     lane.scanning = false;
     if (lane.under_way == 0 && !lane.wants_room && !begins_in(page.work, position.partition)) lane.careful = false;
