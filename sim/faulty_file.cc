@@ -70,6 +70,8 @@ void FaultyFile::appended_by_import() {
   in_folder_ = synced_ > 0;
 }
 
+bool FaultyFile::empty() const { return size_of(path_) == 0 && size_of(path_ + ".importing") == 0; }
+
 bool FaultyFile::holds(std::string_view event_id) const {
   bool found = false;
   for (const char* suffix : {"", ".importing"}) {

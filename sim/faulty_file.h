@@ -27,6 +27,7 @@ class FaultyFile {
   void appended_by_import();
   // Whether a record that names the event lies in it, or in what an import took.
   bool holds(std::string_view event_id) const;
+  bool empty() const;
 
  private:
   Stage& stage_;

@@ -71,6 +71,9 @@ void Operators::import(Process& process, FaultyFile& file) {
 }
 
 void Operators::retain(Process& process) {
+  // Retention is a week, and whoever lets a file lie for that long can no longer
+  // tell from the outbox whether an event in it was delivered after all.
+  if (file_waits_()) return;
   const int limit = stage_.dice.between(1, 20);
   const auto gone = process.db().write_result("retention", [&](Transaction& tx) {
     return tables::outbox::forget_completed(tx, tx.now() - stage_.plan.options.retention, limit);

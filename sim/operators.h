@@ -2,6 +2,8 @@
 // fallback files, let old entries go; and one who tampers with the table.
 #pragma once
 
+#include <functional>
+
 #include "sim/faulty_file.h"
 #include "sim/process.h"
 #include "sim/stage.h"
@@ -10,7 +12,8 @@ namespace skald::sim {
 
 class Operators {
  public:
-  explicit Operators(Stage& stage) : stage_(stage) {}
+  // `file_waits`: some machine has a fallback file that nobody has imported yet.
+  Operators(Stage& stage, std::function<bool()> file_waits) : stage_(stage), file_waits_(std::move(file_waits)) {}
 
   // One action at the given process, whose machine has this file.
   void act(Process& process, FaultyFile& file);
@@ -26,6 +29,7 @@ class Operators {
   void retain(Process& process);
 
   Stage& stage_;
+  std::function<bool()> file_waits_;
 };
 
 }  // namespace skald::sim

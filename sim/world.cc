@@ -33,7 +33,8 @@ World::World(std::uint64_t seed, std::ostream* trace)
       network_(stage_, ledger_),
       folder_(fresh_folder(seed)),
       clients_(stage_, ledger_),
-      operators_(stage_) {
+      operators_(stage_,
+                 [this] { return std::ranges::any_of(slots_, [](const Slot& slot) { return !slot.file->empty(); }); }) {
   stage_.disk.migrate(tables::kComponent, tables::migrations());
   http::migrate_api_keys(stage_.disk);
   create_business_tables(stage_.disk);
