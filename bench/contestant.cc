@@ -21,7 +21,9 @@ std::string node() {
 
 }  // namespace
 
-Contestant skald() { return {"skald", "skald", "64 partitions, batches of up to 1024 events, one consumer, one relay"}; }
+Contestant skald() {
+  return {"skald", "skald", "64 partitions, batches of up to 1024 events, one consumer, one relay"};
+}
 Contestant pg_boss_polling() {
   return {"pg-boss", "pgboss:poll:1000:1",
           "batchSize 1000, 1 worker, polling each 0.5 s, burstWhenBatchFull, no NOTIFY"};
