@@ -34,7 +34,6 @@ HEADERS = {
     "env": "env", "id": "env",
     "database": "store", "typed_rows": "store",
     "bus": "bus",
-    "inbox": "inbox",
     "dead_letter": "dead_letter",
     "outbox": "outbox",
     "observe": "observe",

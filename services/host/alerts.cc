@@ -1,6 +1,6 @@
 #include "host/alerts.h"
 
-#include "env/id.h"
+#include "skald/id.h"
 #include "skald/json.h"
 
 namespace skald::host {

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "env/id.h"
 #include "env/seam.h"
+#include "skald/id.h"
 #include "skald/json.h"
 #include "store/tables/audit.h"
 #include "store/tables/dead_letter.h"

@@ -1,4 +1,4 @@
-#include "env/id.h"
+#include "skald/id.h"
 
 namespace skald {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "env/id.h"
 #include "http/host.h"
 #include "http/openapi.h"
 #include "http/target.h"
 #include "http/trace.h"
+#include "skald/id.h"
 
 namespace skald::http {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "env/id.h"
 #include "env/seam.h"
+#include "skald/id.h"
 #include "skald/json.h"
 #include "store/tables/partition.h"
 #include "store/tables/worker.h"

@@ -1,5 +1,5 @@
-#include "env/id.h"
 #include "skald/database.h"
+#include "skald/id.h"
 
 namespace skald {
 

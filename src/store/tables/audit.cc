@@ -1,6 +1,6 @@
 #include "store/tables/audit.h"
 
-#include "env/id.h"
+#include "skald/id.h"
 
 namespace skald::tables::audit {
 
