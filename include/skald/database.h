@@ -82,6 +82,11 @@ class Transaction {
   std::string emit(Event event);
   std::span<const Event> emitted() const { return events_; }
 
+  // Names a row that is there if and only if this transaction has committed: `sql`
+  // finds it by `id`. A store that learns of its transaction's id only with a round
+  // trip of its own then needs none to settle a COMMIT whose answer is lost.
+  virtual void witness(std::string_view, std::string_view) {}
+
   // Database time, the same throughout the transaction: the only time that
   // leases and deadlines are counted in.
   virtual Time now() = 0;
@@ -218,6 +223,7 @@ struct PostgresOptions {
   Duration lock_timeout = 5s;
   Duration idle_in_transaction_timeout = 2s;   // shorter than any lease
   Duration statement_timeout = 30s;
+  Duration silence_beyond_statement = 5s;      // a server silent for longer counts as lost
   Duration acquire_timeout = 10s;              // waiting for a free connection
   // Observation, for the interleaver: called before each round trip with what it
   // carries ("BEGIN …; SELECT …"), and after each connect with the session's pid.

@@ -29,7 +29,9 @@ class CommitFateTest : public ::testing::Test {
   static std::string open(Connection& connection) {
     return run(connection, {"BEGIN", "SELECT pg_current_xact_id()::text"});
   }
-  CommitFate fate(const std::string& id) { return commit_fate(*pool_, {*clock_, *random_, silent_observer()}, id); }
+  CommitFate fate(const std::string& id) {
+    return commit_fate(*pool_, {*clock_, *random_, silent_observer()}, {id, {}, {}});
+  }
 
   std::unique_ptr<Clock> clock_ = system_clock();
   std::unique_ptr<Random> random_ = system_random();
@@ -61,6 +63,19 @@ TEST_F(CommitFateTest, IsWaitedForWhileTheTransactionIsInProgress) {
   EXPECT_EQ(pauses, 1);
 }
 
+TEST_F(CommitFateTest, IsToldByTheWitnessOnceTheSessionHasEnded) {
+  const Pool::Lease lease = pool_->acquire();
+  run(*lease, {"CREATE TABLE item (id TEXT)", "INSERT INTO item VALUES ('there')"});
+  const auto fate_of = [&](const char* id) {
+    const LostCommit lost{"", {"SELECT 1 FROM item WHERE id = $1", id}, (*lease).session()};
+    return commit_fate(*pool_, {*clock_, *random_, silent_observer()}, lost);
+  };
+  run(*lease, {"BEGIN", "INSERT INTO item VALUES ('open')"});
+  EXPECT_EQ(fate_of("open"), CommitFate::aborted) << "it can no longer commit";
+  EXPECT_THROW(run(*lease, {"COMMIT"}), Unavailable);
+  EXPECT_EQ(fate_of("there"), CommitFate::committed);
+}
+
 // Runs a second with each reading, so that waiting ends after a few tries.
 struct HastyClock final : Clock {
   Time now() const override { return {}; }
@@ -77,7 +92,7 @@ TEST_F(CommitFateTest, IsUnknownWhereTheServerCannotBeAsked) {
   }
   server_.reset();
   HastyClock hasty;
-  EXPECT_EQ(commit_fate(*pool_, {hasty, *random_, silent_observer()}, id), CommitFate::unknown);
+  EXPECT_EQ(commit_fate(*pool_, {hasty, *random_, silent_observer()}, {id, {}, {}}), CommitFate::unknown);
   EXPECT_GT(hasty.readings, 5) << "it was asked more than once";
 }
 

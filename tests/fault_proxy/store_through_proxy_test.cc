@@ -41,6 +41,12 @@ struct StoreThroughProxy : testing::Test {
   }
   static void put(Transaction& tx, std::string_view id) { tx.execute("INSERT INTO item VALUES ($1)", id); }
 
+  // All of it in one round trip, its COMMIT too.
+  static void put_witnessed(Transaction& tx, std::string_view id) {
+    tx.witness("SELECT 1 FROM item WHERE id = $1", id);
+    tx.enqueue("INSERT INTO item VALUES ($1)", id);
+  }
+
   std::unique_ptr<Clock> clock = system_clock();
   std::unique_ptr<Random> random = system_random();
   ScratchPostgres server;
@@ -65,6 +71,33 @@ TEST_F(StoreThroughProxy, ACommitThatNeverArrivedIsRunAgain) {
   db->write("swallowed", [&](Transaction& tx) { ++runs, put(tx, "a"); });
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(rows("a"), 1);
+}
+
+TEST_F(StoreThroughProxy, ATransactionInOneRoundTripWhoseAnswerIsLostHappensOnce) {
+  int runs = 0;
+  proxy.at_message(kCommit, FaultProxy::Fault::lose_answer);
+  db->write("lost", [&](Transaction& tx) { ++runs, put_witnessed(tx, "a"); });
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(rows("a"), 1);
+  EXPECT_EQ(proxy.cuts(), 1);
+}
+
+TEST_F(StoreThroughProxy, ATransactionInOneRoundTripThatNeverArrivedIsRunAgain) {
+  int runs = 0;
+  proxy.at_message(kCommit, FaultProxy::Fault::swallow);
+  db->write("swallowed", [&](Transaction& tx) { ++runs, put_witnessed(tx, "a"); });
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(rows("a"), 1);
+}
+
+TEST_F(StoreThroughProxy, AServerThatKeepsSilentIsGivenUp) {
+  db = open_postgres(env(*clock), {.url = proxy.postgres_url(server.url()),
+                                   .connections = 1,
+                                   .statement_timeout = 200ms,
+                                   .silence_beyond_statement = 100ms});
+  proxy.hold(Direction::to_client);
+  EXPECT_THROW(db->write("silent", [&](Transaction& tx) { put(tx, "a"); }), Unavailable);
+  proxy.release(Direction::to_client);
 }
 
 TEST_F(StoreThroughProxy, ThePlantedGuessAtALostCommitHasTwoEffects) {
@@ -93,14 +126,28 @@ TEST_F(StoreThroughProxy, EventsOfACommitWhoseAnswerIsLostAreAnnounced) {
 }
 
 // A connection, a transaction, and its end: cut at every seventh byte.
-class CutAt : public StoreThroughProxy, public testing::WithParamInterface<Direction> {};
+struct Cut {
+  Direction direction;
+  void (*put)(Transaction& tx, std::string_view id);
+  const char* name;
+};
+class CutAt : public StoreThroughProxy, public testing::WithParamInterface<Cut> {
+ public:
+  static std::vector<Cut> all() {
+    return {{Direction::to_server, &put, "to_the_server"},
+            {Direction::to_client, &put, "to_the_client"},
+            {Direction::to_server, &put_witnessed, "to_the_server_in_one_round_trip"},
+            {Direction::to_client, &put_witnessed, "to_the_client_in_one_round_trip"}};
+  }
+};
 
 TEST_P(CutAt, EveryPlaceOfATransactionLeavesWhatWriteTold) {
+  const auto [direction, put_by, name] = GetParam();
   const auto conversation = [&] {
-    const std::uint64_t before = proxy.passed(GetParam());
+    const std::uint64_t before = proxy.passed(direction);
     proxy.cut_all();
-    db->write("measured", [](Transaction& tx) { put(tx, "measured"); });
-    return proxy.passed(GetParam()) - before;
+    db->write("measured", [&](Transaction& tx) { put_by(tx, "measured"); });
+    return proxy.passed(direction) - before;
   }();
   ASSERT_GT(conversation, 200u);
   int returned = 0, threw = 0;
@@ -108,10 +155,10 @@ TEST_P(CutAt, EveryPlaceOfATransactionLeavesWhatWriteTold) {
     const std::string id = std::to_string(10'000'000 + offset);  // as long as the measured one
     proxy.cut_all();
     const int cuts = proxy.cuts();
-    proxy.cut_after(GetParam(), offset);
+    proxy.cut_after(direction, offset);
     bool told = true;
     try {
-      db->write("swept", [&](Transaction& tx) { put(tx, id); });
+      db->write("swept", [&](Transaction& tx) { put_by(tx, id); });
       ++returned;
     } catch (const Unavailable&) {
       told = false;
@@ -124,10 +171,8 @@ TEST_P(CutAt, EveryPlaceOfATransactionLeavesWhatWriteTold) {
   EXPECT_GT(threw, 0) << "a connect that fails is told";
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, CutAt, testing::Values(Direction::to_server, Direction::to_client),
-                         [](const auto& each) {
-                           return each.param == Direction::to_server ? "ways_to_the_server" : "ways_to_the_client";
-                         });
+INSTANTIATE_TEST_SUITE_P(Ways, CutAt, testing::ValuesIn(CutAt::all()),
+                         [](const auto& each) { return std::string(each.param.name); });
 
 TEST_F(StoreThroughProxy, AnUnreachableServerIsUnavailableAndComesBack) {
   proxy.cut_all();

@@ -1,8 +1,14 @@
 #include "store/postgres/announcer.h"
 
 #include <charconv>
+#include <utility>
 
 namespace skald::postgres {
+namespace {
+
+constexpr Duration kLoneAfter = 2ms;
+
+}  // namespace
 
 std::string write_partitions(const Partitions& partitions) {
   std::string out;
@@ -26,45 +32,65 @@ Partitions read_partitions(std::string_view text) {
   return out;
 }
 
-Announcer::Announcer(const PostgresOptions& options) : settings_(options) {
+Announcer::Announcer(Env env, const PostgresOptions& options) : env_(env), settings_(options) {
   settings_.set("synchronous_commit", "off");  // a notification has nothing to keep
 }
 
 void Announcer::set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
 
 void Announcer::announce(std::span<const int> partitions) {
-  {
-    std::lock_guard lock(noted_mutex_);
-    for (const int partition : partitions)
-      if (partition >= 0 && partition < kPartitions) noted_.set(static_cast<std::size_t>(partition));
-    if (noted_.none()) return;
-  }
-  if (waker_) waker_();
+  Partitions news;
+  for (const int partition : partitions)
+    if (partition >= 0 && partition < kPartitions) news.set(static_cast<std::size_t>(partition));
+  if (news.none()) return;
+  note(news);
+  if (!send_alone() && waker_) waker_();
+}
+
+// What is lost with the connection is found by the listeners' slow poll.
+bool Announcer::send_alone() {
+  const std::unique_lock sending(sending_mutex_, std::try_to_lock);
+  if (!sending || connection_ == nullptr || !sent_ || env_.clock.steady() - *sent_ < kLoneAfter) return false;
+  if (!connection_->usable()) return false;
+  const Partitions taken = take_noted();
+  if (taken.none()) return true;
+  add_notification(taken);
+  connection_->dispatch();
+  if (connection_->broken()) note(taken);
+  return !connection_->broken();
 }
 
 bool Announcer::flush() {
   std::lock_guard sending(sending_mutex_);
-  Partitions taken;
-  {
-    std::lock_guard lock(noted_mutex_);
-    std::swap(taken, noted_);
-  }
+  const Partitions taken = take_noted();
   if (taken.none()) return false;
   try {
-    send(write_partitions(taken));
+    if (connection_ == nullptr || !connection_->usable())
+      connection_ = std::make_unique<Connection>(settings_, nullptr);
+    add_notification(taken);
+    if (const auto failed = connection_->exchange()) raise(*failed);
   } catch (...) {
-    std::lock_guard lock(noted_mutex_);
-    noted_ |= taken;
+    note(taken);
     throw;
   }
   return true;
 }
 
-void Announcer::send(const std::string& payload) {
-  if (connection_ == nullptr || !connection_->usable()) connection_ = std::make_unique<Connection>(settings_, nullptr);
+void Announcer::note(const Partitions& partitions) {
+  std::lock_guard lock(noted_mutex_);
+  noted_ |= partitions;
+}
+
+Partitions Announcer::take_noted() {
+  std::lock_guard lock(noted_mutex_);
+  return std::exchange(noted_, {});
+}
+
+void Announcer::add_notification(const Partitions& partitions) {
+  const std::string payload = write_partitions(partitions);
   const Param params[] = {std::string_view(kChannel), payload};
   connection_->add("SELECT pg_notify($1, $2)", params);
-  if (const auto failed = connection_->exchange()) raise(*failed);
+  sent_ = env_.clock.steady();
 }
 
 }  // namespace skald::postgres

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "skald/database.h"
@@ -23,23 +24,29 @@ Partitions read_partitions(std::string_view text);
 
 class Announcer {
  public:
-  explicit Announcer(const PostgresOptions& options);
+  Announcer(Env env, const PostgresOptions& options);
 
   void set_waker(std::function<void()> waker);
-  // Notes them and wakes; never blocks on the network.
+  // A lone announcement is sent at once and its answer not waited for; one of many
+  // is noted, for the flush that the waker asks for.
   void announce(std::span<const int> partitions);
   // Sends all that was noted as one notification. False: nothing was noted.
   // Throws Unavailable and keeps them noted.
   bool flush();
 
  private:
-  void send(const std::string& payload);
+  bool send_alone();
+  void note(const Partitions& partitions);
+  Partitions take_noted();
+  void add_notification(const Partitions& partitions);
 
+  Env env_;
   ConnectSettings settings_;
   std::function<void()> waker_;
   std::mutex noted_mutex_;
   Partitions noted_;
-  std::mutex sending_mutex_;                 // guards connection_
+  std::mutex sending_mutex_;                 // guards what follows
+  std::optional<Instant> sent_;
   std::unique_ptr<Connection> connection_;   // opened by the first flush
 };
 

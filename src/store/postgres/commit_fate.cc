@@ -26,14 +26,27 @@ Answer ask(Pool& pool, std::string_view transaction_id, bool pause_first) try {
   return Answer::none;  // the caller asks again, and says so in the end
 }
 
+Answer look_for(Pool& pool, const LostCommit& lost) try {
+  end_sessions(pool, std::span(&lost.session, 1));
+  const Pool::Lease lease = pool.acquire();
+  Connection& connection = *lease;
+  const Param params[] = {std::string_view(lost.witness.id)};
+  connection.add(lost.witness.sql, params);
+  if (connection.exchange()) return Answer::none;
+  return connection.take_rows(0).empty() ? Answer::aborted : Answer::committed;
+} catch (const Unavailable&) {
+  return Answer::none;
+}
+
 }  // namespace
 
-CommitFate commit_fate(Pool& pool, Env env, std::string_view transaction_id) {
+CommitFate commit_fate(Pool& pool, Env env, const LostCommit& lost) {
   if (!seam::holds(seam::Rule::commit_unknown_resolved)) return CommitFate::aborted;
   const Instant end = env.clock.steady() + kPatience;
   bool in_progress = false;
   do {
-    const Answer answer = ask(pool, transaction_id, in_progress);
+    const Answer answer =
+        lost.transaction_id.empty() ? look_for(pool, lost) : ask(pool, lost.transaction_id, in_progress);
     if (answer == Answer::committed) return CommitFate::committed;
     if (answer == Answer::aborted) return CommitFate::aborted;
     if (answer == Answer::forgotten) return CommitFate::unknown;
@@ -41,6 +54,36 @@ CommitFate commit_fate(Pool& pool, Env env, std::string_view transaction_id) {
     if (answer == Answer::none) pool.wait_for_change(kPause);
   } while (env.clock.steady() < end);
   return CommitFate::unknown;
+}
+
+void end_sessions(Pool& pool, std::span<const Database::Session> sessions) {
+  if (sessions.empty()) return;
+  std::vector<std::int64_t> pids;
+  std::vector<std::string> starts;
+  for (const Database::Session& session : sessions) {
+    pids.push_back(session.pid);
+    starts.push_back(session.started);
+  }
+  const std::string those =
+      " FROM pg_stat_activity JOIN unnest($1::bigint[], $2::text[]) AS old (old_pid, started)"
+      " ON pid = old_pid AND (extract(epoch FROM backend_start) * 1000000)::bigint::text = started";
+  const Pool::Lease lease = pool.acquire();
+  Connection& connection = *lease;
+  const Param params[] = {pids, starts};
+  // All are told first, then each that is not gone soon is waited for (in steps of
+  // a tenth of a second), then looked for. Each in its own exchange:
+  // pg_stat_activity stands still inside of one.
+  const auto exchange = [&](const char* asked) {
+    connection.add(asked + those, params);
+    if (const auto failed = connection.exchange()) raise(*failed);
+  };
+  exchange("SELECT pg_terminate_backend(pid)");
+  connection.add("SELECT pg_sleep(0.01)");
+  exchange("SELECT pg_terminate_backend(pid, 5000)");
+  exchange("SELECT count(*)");
+  if (connection.value(0, 0) != "0")
+    throw Unavailable("SESSIONS_REMAIN",
+                      "the server could not end the sessions of a stopped worker within 5 s: try again");
 }
 
 }  // namespace skald::postgres

@@ -1,18 +1,37 @@
 // What became of a COMMIT whose answer was lost.
 #pragma once
 
-#include <string_view>
+#include <string>
 
+#include "skald/database.h"
 #include "skald/env.h"
 #include "store/postgres/pool.h"
 
 namespace skald::postgres {
 
+// See Transaction::witness.
+struct Witness {
+  std::string sql;
+  std::string id;
+};
+
+struct LostCommit {
+  std::string transaction_id;  // empty where even the answer to BEGIN was lost
+  Witness witness;             // then this is set
+  Database::Session session;
+};
+
 enum class CommitFate { committed, aborted, unknown };
 
-// Asks the server, on another connection, until the transaction is no longer in
-// progress: reading the data instead would miss a COMMIT that is still running.
+// Asks the server on another connection until it is settled. Reading the data
+// alone would miss a COMMIT that is still running or still in the server's socket:
+// either the transaction is no longer in progress, or its session is ended first
+// and then its witness looked for.
 // unknown: the server could not be reached for that long, or has forgotten.
-CommitFate commit_fate(Pool& pool, Env env, std::string_view transaction_id);
+CommitFate commit_fate(Pool& pool, Env env, const LostCommit& lost);
+
+// Ends those of `sessions` that still live and returns once they are gone; throws
+// Unavailable (SESSIONS_REMAIN) where the server could not end them in time.
+void end_sessions(Pool& pool, std::span<const Database::Session> sessions);
 
 }  // namespace skald::postgres

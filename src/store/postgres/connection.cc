@@ -2,7 +2,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <charconv>
+#include <climits>
 
 namespace skald::postgres {
 namespace {
@@ -109,7 +111,21 @@ bool Connection::send() {
 Failed Connection::lost(std::size_t index) {
   broken_ = true;
   answers_.clear();
-  return {Failure::connection_lost, "08006", one_line(PQerrorMessage(connection_.get())), index};
+  const std::string text = silent_ ? "the server does not answer" : one_line(PQerrorMessage(connection_.get()));
+  return {Failure::connection_lost, "08006", text, index};
+}
+
+// False: the server was silent for too long.
+bool Connection::await_answer() {
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(silence_max_).count();
+  while (PQisBusy(connection_.get()) != 0) {
+    pollfd ready{PQsocket(connection_.get()), POLLIN, 0};
+    const int readable = poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(limit, INT_MAX)));
+    if (readable == 0) silent_ = true;
+    if (silent_) return false;
+    if (readable > 0 && PQconsumeInput(connection_.get()) == 0) return true;  // the next call tells why
+  }
+  return true;
 }
 
 std::optional<Failed> Connection::exchange() {
@@ -136,6 +152,10 @@ void Connection::dispatch() {
 std::optional<Failed> Connection::receive() {
   std::optional<Failed> first;
   for (Answer& answer : answers_) {
+    if (!await_answer()) {
+      Failed failed = lost(answer.index);
+      return first ? std::move(first) : std::move(failed);
+    }
     Result result(PQgetResult(connection_.get()));
     if (result != nullptr && answer.kind != Answer::Kind::sync) {
       while (Result more{PQgetResult(connection_.get())}) {

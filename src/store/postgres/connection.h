@@ -28,6 +28,10 @@ class Connection {
   // Throws Unavailable (CONNECT_FAILED).
   Connection(const ConnectSettings& settings, BeforeStatement before_statement);
 
+  // How long the server may be silent with answers owed, before the session counts
+  // as lost: a stopped server keeps its sockets open for ever.
+  void limit_silence(Duration limit) { silence_max_ = limit; }
+
   // Adds a statement to the batch; copies what it needs. Sends nothing.
   void add(std::string_view sql, std::span<const Param> params = {});
   std::size_t batch_size() const { return batch_.size(); }
@@ -90,12 +94,15 @@ class Connection {
   std::optional<Failed> receive();
   std::optional<Failed> accept(Answer& answer, Result result);
   Failed lost(std::size_t index);
+  bool await_answer();
   void forget_oldest();
 
   std::unique_ptr<PGconn, Finish> connection_;
   BeforeStatement before_statement_;
   Database::Session session_;
   bool broken_ = false;
+  bool silent_ = false;
+  Duration silence_max_ = 30s;
 
   std::list<Statement> statements_;  // the last used first
   std::unordered_map<std::string_view, std::list<Statement>::iterator> by_text_;

@@ -11,6 +11,8 @@
 namespace skald::postgres {
 namespace {
 
+constexpr Duration kMigrationSilenceMax = std::chrono::hours(24);
+
 // The databases that this thread is inside of.
 thread_local std::vector<const void*> entered;
 
@@ -29,19 +31,24 @@ struct Entered {
 }  // namespace
 
 PostgresDatabase::PostgresDatabase(Env env, PostgresOptions options)
-    : env_(env), options_(std::move(options)), pool_(options_), announcer_(options_) {}
+    : env_(env), options_(std::move(options)), pool_(options_), announcer_(env, options_) {}
 
 void PostgresDatabase::write(std::string_view name, const Body& body) {
+  // The server ends each statement itself before that.
+  write_patiently(name, body, options_.statement_timeout + options_.silence_beyond_statement);
+}
+
+void PostgresDatabase::write_patiently(std::string_view name, const Body& body, Duration silence_max) {
   std::vector<Event> events;
   {
     const Entered guard(this);
     Chances chances;
     for (bool done = false; !done;) {
-      std::string id;
-      const Outcome outcome = run_write(name, body, chances, events, id);
+      LostCommit lost;
+      const Outcome outcome = run_write(name, body, chances, events, lost, silence_max);
       done = outcome == Outcome::done;
       if (outcome != Outcome::commit_lost) continue;
-      const CommitFate fate = commit_fate(pool_, env_, id);
+      const CommitFate fate = commit_fate(pool_, env_, lost);
       env_.observer.count("store_commits_lost_total");
       if (fate == CommitFate::unknown)
         throw CommitUnknown(
@@ -56,11 +63,13 @@ void PostgresDatabase::write(std::string_view name, const Body& body) {
   if (CommitHook* hook = hook_; hook != nullptr && !events.empty()) hook->after_commit(events);
 }
 
-// Sets `events` when it is done or its commit is lost, and then `id` too. Throws
+// Sets `events` when it is done or its commit is lost, and then `lost` too. Throws
 // where another run cannot help.
 PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, const Body& body, Chances& chances,
-                                                      std::vector<Event>& events, std::string& id) {
+                                                      std::vector<Event>& events, LostCommit& lost,
+                                                      Duration silence_max) {
   const Pool::Lease lease = pool_.acquire();
+  (*lease).limit_silence(silence_max);
   PostgresTransaction tx(env_, *lease, PostgresTransaction::Mode::write);
   try {
     body(tx);
@@ -72,7 +81,7 @@ PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, con
     // says nothing about the business.
     if (tx.commit_lost()) {
       events = tx.take_events();
-      id = tx.id();
+      lost = tx.lost_commit();
       return Outcome::commit_lost;
     }
     if (!tx.failure() || !is_retryable(tx.failure()->kind) || !chances.take(tx.failure()->kind)) throw;
@@ -91,6 +100,7 @@ void PostgresDatabase::read(const Body& body) {
 
 bool PostgresDatabase::run_read(const Body& body, Chances& chances) {
   const Pool::Lease lease = pool_.acquire();
+  (*lease).limit_silence(options_.statement_timeout + options_.silence_beyond_statement);
   PostgresTransaction tx(env_, *lease, PostgresTransaction::Mode::read);
   try {
     body(tx);
@@ -124,45 +134,18 @@ void PostgresDatabase::note_retry(std::string_view name, const Failed& failed) c
 
 // Steps may build indexes over millions of rows: the limits are the store's own.
 void PostgresDatabase::migrate(std::string_view component, std::span<const Migration> steps) {
-  write("migrate", [&](Transaction& tx) {
+  const auto body = [&](Transaction& tx) {
     tx.enqueue("SET LOCAL statement_timeout = 0");
     tx.enqueue("SET LOCAL lock_timeout = '60s'");
     tx.query("SELECT pg_advisory_xact_lock(hashtextextended('skald_schema', 0))");
     apply_migrations(tx, component, steps);
-  });
+  };
+  write_patiently("migrate", body, kMigrationSilenceMax);
 }
 
 std::unique_ptr<Listener> PostgresDatabase::listen() { return std::make_unique<PostgresListener>(env_, options_); }
 
-void PostgresDatabase::end_sessions(std::span<const Session> sessions) {
-  if (sessions.empty()) return;
-  std::vector<std::int64_t> pids;
-  std::vector<std::string> starts;
-  for (const Session& session : sessions) {
-    pids.push_back(session.pid);
-    starts.push_back(session.started);
-  }
-  const std::string those =
-      " FROM pg_stat_activity JOIN unnest($1::bigint[], $2::text[]) AS old (old_pid, started)"
-      " ON pid = old_pid AND (extract(epoch FROM backend_start) * 1000000)::bigint::text = started";
-  const Pool::Lease lease = pool_.acquire();
-  Connection& connection = *lease;
-  const Param params[] = {pids, starts};
-  // All are told first, then each that is not gone soon is waited for (in steps of
-  // a tenth of a second), then looked for. Each in its own exchange:
-  // pg_stat_activity stands still inside of one.
-  const auto exchange = [&](const char* asked) {
-    connection.add(asked + those, params);
-    if (const auto failed = connection.exchange()) raise(*failed);
-  };
-  exchange("SELECT pg_terminate_backend(pid)");
-  connection.add("SELECT pg_sleep(0.01)");
-  exchange("SELECT pg_terminate_backend(pid, 5000)");
-  exchange("SELECT count(*)");
-  if (connection.value(0, 0) != "0")
-    throw Unavailable("SESSIONS_REMAIN",
-                      "the server could not end the sessions of a stopped worker within 5 s: try again");
-}
+void PostgresDatabase::end_sessions(std::span<const Session> sessions) { postgres::end_sessions(pool_, sessions); }
 
 }  // namespace skald::postgres
 

@@ -15,11 +15,10 @@
 
 #include "skald/database.h"
 #include "store/postgres/announcer.h"
+#include "store/postgres/commit_fate.h"
 #include "store/postgres/pool.h"
 
 namespace skald::postgres {
-
-class PostgresTransaction;
 
 class PostgresDatabase final : public Database {
  public:
@@ -53,7 +52,8 @@ class PostgresDatabase final : public Database {
   enum class Outcome { done, again, commit_lost };
 
   Outcome run_write(std::string_view name, const Body& body, Chances& chances, std::vector<Event>& events,
-                    std::string& id);
+                    LostCommit& lost, Duration silence_max);
+  void write_patiently(std::string_view name, const Body& body, Duration silence_max);
   bool run_read(const Body& body, Chances& chances);
   void note_retry(std::string_view name, const Failed& failed) const;
 

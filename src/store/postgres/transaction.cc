@@ -86,6 +86,11 @@ void PostgresTransaction::defer(std::string_view sql, std::span<const Param> par
   connection_.add(sql, params);
 }
 
+void PostgresTransaction::witness(std::string_view sql, std::string_view id) {
+  witness_.sql = sql;
+  witness_.id = id;
+}
+
 Time PostgresTransaction::now() {
   begin();
   if (stage_ == Stage::waiting) exchange();
@@ -145,8 +150,8 @@ void PostgresTransaction::commit() {
     connection_.dispatch();
     return;
   }
-  // Without its id the fate of a lost COMMIT could not be asked for.
-  if (stage_ == Stage::waiting) exchange();
+  // Without its id or a witness the fate of a lost COMMIT could not be asked for.
+  if (stage_ == Stage::waiting && witness_.sql.empty()) exchange();
   const std::size_t index = connection_.batch_size();
   connection_.add("COMMIT");
   committing_ = true;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "skald/database.h"
+#include "store/postgres/commit_fate.h"
 #include "store/postgres/connection.h"
 
 namespace skald::postgres {
@@ -29,6 +30,7 @@ class PostgresTransaction final : public Transaction {
       : Transaction(env), connection_(connection), mode_(mode) {}
 
   void savepoint(const std::function<void()>& body) override;
+  void witness(std::string_view sql, std::string_view id) override;
   Time now() override;
   Dialect dialect() const override { return Dialect::postgres; }
 
@@ -41,7 +43,8 @@ class PostgresTransaction final : public Transaction {
   const std::optional<Failed>& failure() const { return failure_; }
   // COMMIT was on its way when the connection was lost: nobody knows but the server.
   bool commit_lost() const { return committing_ && failure_ && failure_->kind == Failure::connection_lost; }
-  const std::string& id() const { return id_; }
+  // What is known to tell its fate by.
+  LostCommit lost_commit() const { return {id_, witness_, connection_.session()}; }
   std::vector<Event> take_events() { return std::move(events_); }
 
  protected:
@@ -70,6 +73,7 @@ class PostgresTransaction final : public Transaction {
   bool committing_ = false;
   std::optional<Failed> failure_;
   std::string id_;
+  Witness witness_;
   Time now_{};
   std::vector<Savepoint> savepoints_;
 };

@@ -49,20 +49,24 @@ std::int64_t key_lock(std::string_view key) {
   return static_cast<std::int64_t>(hash64(unambiguous({"skald-outbox-key", key})));
 }
 
+// A transaction that only writes need not ask for the time first.
+#define SKALD_NOW "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
 constexpr std::string_view kInsertOne =
     "WITH l AS MATERIALIZED (SELECT pg_advisory_xact_lock($1)) "
     "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
     "created_at, updated_at) "
-    "SELECT $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::bigint, "
-    "$11::bigint, $11::bigint FROM l";
+    "SELECT $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::bigint, t, t "
+    "FROM l, (SELECT " SKALD_NOW " AS t) clock";
 constexpr std::string_view kInsertMany =
     "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
     "unnest($1::bigint[]) h ORDER BY h) s) "
     "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
     "created_at, updated_at) "
-    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, $11::bigint, "
-    "$11::bigint "
-    "FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], "
+    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, t, t "
+    "FROM l, (SELECT " SKALD_NOW
+    " AS t) clock, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
+    "$9::text[], "
     "$10::bigint[]) "
     "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries)";
 constexpr std::string_view kInsertPlain =
@@ -92,7 +96,7 @@ void insert_many(Transaction& tx, std::span<const NewEntry> entries) {
     traces.push_back(e.traceparent);
     hashes.push_back(entry.content_hash);
   }
-  tx.enqueue(kInsertMany, locks, ids, partitions, keys, types, subjects, payloads, traces, hashes, retries, tx.now());
+  tx.enqueue(kInsertMany, locks, ids, partitions, keys, types, subjects, payloads, traces, hashes, retries);
 }
 
 Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const Position> positions,
@@ -135,12 +139,14 @@ constexpr std::string_view kPendingUnfenced =
 }  // namespace
 
 void insert(Transaction& tx, std::span<const NewEntry> entries) {
+  if (entries.empty()) return;
+  tx.witness("SELECT 1 FROM skald_outbox WHERE id = $1", entries.front().event->id);
   if (tx.on(Dialect::sqlite) || !seam::holds(seam::Rule::ids_drawn_under_key_lock)) {
     for (const NewEntry& entry : entries) insert_plain(tx, entry);
   } else if (entries.size() == 1) {
     const Event& e = *entries[0].event;
     tx.enqueue(kInsertOne, key_lock(e.key), e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload,
-               e.traceparent, entries[0].content_hash, entries[0].retries_max, tx.now());
+               e.traceparent, entries[0].content_hash, entries[0].retries_max);
   } else {
     insert_many(tx, entries);
   }
