@@ -53,6 +53,15 @@ class Transaction {
     return query(sql, args...).affected();
   }
 
+  // Several statements in one round trip; the rows of each.
+  struct Statement {
+    std::string_view sql;
+    std::vector<Param> params;
+  };
+  std::vector<Rows> query_together(std::initializer_list<Statement> statements) {
+    return run_together(std::span(statements.begin(), statements.size()));
+  }
+
   // Bookkeeping whose result nobody needs: travels with the next statement or
   // the commit, in order, at no round trip of its own. Its error surfaces there at
   // the latest.
@@ -97,6 +106,11 @@ class Transaction {
   explicit Transaction(Env env) : env_(env) {}
   virtual Rows run(std::string_view sql, std::span<const Param> params) = 0;
   virtual void defer(std::string_view sql, std::span<const Param> params) = 0;
+  virtual std::vector<Rows> run_together(std::span<const Statement> statements) {
+    std::vector<Rows> out;
+    for (const Statement& statement : statements) out.push_back(run(statement.sql, statement.params));
+    return out;
+  }
 
   Env env_;
   std::vector<Event> events_;

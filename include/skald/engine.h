@@ -7,7 +7,10 @@
 //   engine.route({.type = "donation.*", .bus = &webhooks});
 //   engine.start();
 //
-// Any number of processes may run an engine on one PostgreSQL database.
+// Any number of processes may run an engine on one PostgreSQL database. Each engine
+// needs a Database of its own, also beside another in one process: it hangs the
+// outbox and its wake-ups into the handle, and its worker row names the handle's
+// sessions, which end when others take its work over.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,7 @@
 
 #include "skald/database.h"
 #include "skald/outbox.h"
+#include "skald/sagas.h"
 
 namespace skald {
 
@@ -27,6 +31,7 @@ struct EngineOptions {
   std::string fallback_file = {};      // the second net for dead letters; empty: none
   // Wakes a person; called from the engine's threads, must not block or throw.
   std::function<void(std::string_view code, std::string_view text)> alert = {};
+  int saga_threads = 4;           // that run sagas which their starters have left
   bool works = true;              // false: only emits; other processes deliver
 };
 
@@ -45,8 +50,8 @@ struct BacklogView {
 
 class Engine {
  public:
-  // Brings the engine's schema up to date. `db` and what `env` refers to must
-  // outlive the engine.
+  // Brings the engine's schema up to date. `db` is no other engine's; it and what
+  // `env` refers to must outlive the engine.
   Engine(Env env, Database& db, EngineOptions options);
   ~Engine();                      // stops, if nobody has
   Engine(const Engine&) = delete;
@@ -64,6 +69,7 @@ class Engine {
   void stop(Duration grace = 10s);
 
   Database& database();
+  Sagas& sagas();
   // Ready: the database answers and this process's lease is good.
   bool ready();
   BacklogView backlog();
@@ -77,7 +83,8 @@ class Engine {
   // docs/operating.md). `actor` goes into the audit.
   void replay(Transaction& tx, std::string_view id, std::string_view actor);
   void discard(Transaction& tx, std::string_view id, std::string_view actor, std::string_view reason);
-  // Brings the fallback file's records back into the table.
+  // Brings the fallback file's records back into the table. Known: those that need
+  // no dead letter, because there is one or the event was delivered after all.
   struct Imported {
     std::int64_t imported = 0, known = 0, damaged = 0;
   };

@@ -6,6 +6,7 @@
 #include "skald/id.h"
 #include "skald/json.h"
 #include "store/tables/partition.h"
+#include "store/tables/saga.h"
 #include "store/tables/worker.h"
 
 namespace skald::outbox {
@@ -29,13 +30,13 @@ Membership::Result Membership::run_once() {
     db_.write("join as worker", [&](Transaction& tx) { join(tx); });
     joined_ = true;
   }
-  if (kind_ == Kind::sole) return {kIdle, 0};
+  if (kind_ == Kind::sole) return {kIdle, 0, {}};
 
   const std::string sessions = sessions_text();
   const auto pulse = tables::worker::beat(db_, id_, sessions, owned_bits());
   if (!pulse.alive) {
     drop_everything();
-    return {Duration::zero(), 0};
+    return {Duration::zero(), 0, {}};
   }
   {
     std::lock_guard lock(mutex_);
@@ -46,13 +47,14 @@ Membership::Result Membership::run_once() {
   const std::size_t workers = pulse.beats.size() - dead.size();
   if (pulse.partitions_changed || workers != workers_seen_ || !dead.empty()) share_out(workers);
   workers_seen_ = workers;
-  return {options_.beat, pulse.live};
+  return {options_.beat, pulse.live, pulse.saga_due_in};
 }
 
 void Membership::join(Transaction& tx) {
   View view;
   view.worker = id_;
   if (kind_ == Kind::sole) {
+    tables::saga::release_everything(tx);
     for (const auto& other : tables::worker::all(tx)) tables::worker::remove(tx, other.id);
     for (const Ownership& seen : tables::partition::all(tx)) {
       if (const auto fence = tables::partition::take(tx, seen, id_))
@@ -111,6 +113,7 @@ void Membership::take_over(const std::vector<std::string>& dead) {
       next.shares.resize(before);
       must_count(tx);
       tables::worker::remove(tx, worker.id);
+      tables::saga::release_all(tx, worker.id, true);
       for (const Ownership& seen : tables::partition::all(tx)) {
         if (seen.owner != worker.id) continue;
         if (const auto fence = tables::partition::take(tx, seen, id_))
@@ -167,6 +170,7 @@ void Membership::leave() {
   joined_ = false;
   db_.write("leave", [&](Transaction& tx) {
     tables::partition::release_all(tx, id_);
+    tables::saga::release_all(tx, id_, false);
     tables::worker::remove(tx, id_);
   });
 }

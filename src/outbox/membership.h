@@ -47,6 +47,7 @@ class Membership {
   struct Result {
     Duration again_in;
     std::uint64_t live = 0;  // own partitions with something to do, a bit each
+    std::optional<Duration> saga_due_in;
   };
   // Joins, beats, takes over and shares out. Throws what the database throws;
   // call again then, too.

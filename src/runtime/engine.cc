@@ -13,6 +13,7 @@
 #include "outbox/relay.h"
 #include "outbox/retention.h"
 #include "runtime/loop.h"
+#include "runtime/saga_threads.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
 #include "store/tables/worker.h"
@@ -26,6 +27,8 @@ using runtime::Wakeup;
 // A handler that runs longer than this counts as stuck: its worker stops beating
 // and others take its work over.
 constexpr Duration kStuckAfter = std::chrono::seconds(30);
+// A saga's remote call may take its time.
+constexpr Duration kStuckCallAfter = std::chrono::minutes(5);
 // Announcements under load are gathered for this long; a lone one goes at once.
 constexpr Duration kAnnouncementGap = std::chrono::milliseconds(2);
 constexpr Duration kForever = std::chrono::hours(1);
@@ -60,6 +63,8 @@ class Engine::Threads {
                     options_.outbox),
         relay_(env, db, membership_, routing_, undertaker_, options_.outbox),
         jobs_(env, db),
+        sagas_(env, db, {[this] { return worker_for_sagas(); }, [this] { db_.announce(std::vector<int>{0}); }},
+               options_.saga_threads),
         relaying_(
             env, "relay", [this] { return relay(); },
             [this](Duration longest, Wakeup& wakeup) { wait_for_events(longest, wakeup); }),
@@ -83,10 +88,12 @@ class Engine::Threads {
     if (options_.works) {
       membership_.run_once();  // a database that cannot be worked on shows here, not in a log
       listener_ = db_.listen();
+      sagas_.start(true);
       relaying_.start();
       beating_.start();
       working_.start();
     }
+    if (!options_.works) sagas_.start(false);
     announcing_.start();
     running_ = true;
   }
@@ -94,6 +101,7 @@ class Engine::Threads {
   void stop(Duration grace) {
     if (!running_) return;
     running_ = false;
+    sagas_.stop();
     working_.stop();
     relay_.drain();
     const Instant end = env_.clock.steady() + grace;
@@ -130,8 +138,14 @@ class Engine::Threads {
   outbox::Membership membership_;
   outbox::Relay relay_;
   outbox::JobBoard jobs_;
+  runtime::SagaThreads sagas_;
 
  private:
+  // Sagas are begun or claimed only under a lease that can be trusted.
+  std::string worker_for_sagas() const {
+    return options_.works && membership_.trusted() ? membership_.view()->worker : std::string();
+  }
+
   Duration relay() {
     const Duration idle = relay_.run_once();
     relay_in_hand_ = relay_.in_hand();
@@ -139,13 +153,14 @@ class Engine::Threads {
   }
 
   Duration beat() {
-    if (relaying_.busy_for() > kStuckAfter) {
+    if (relaying_.busy_for() > kStuckAfter || sagas_.busy_for() > kStuckCallAfter) {
       env_.observer.log(Observer::Level::error,
                         "a handler is stuck; this worker stops beating so that others can take over");
       return options_.outbox.beat;
     }
     const auto before = membership_.view();
     const auto result = membership_.run_once();
+    if (result.saga_due_in) sagas_.note_due(*result.saga_due_in);
     if (result.live != 0 || membership_.view() != before) {
       relay_.wake(result.live);
       relaying_.wake();
@@ -177,6 +192,7 @@ class Engine::Threads {
       std::uint64_t announced = 0;
       for (int partition : listener_->drain()) announced |= std::uint64_t{1} << partition;
       if (announced != 0) relay_.wake(announced);
+      if ((announced & 1) != 0) sagas_.note_due(Duration::zero());  // see the sagas' announcement
     }
   }
 
@@ -207,6 +223,7 @@ void Engine::add_job(Job job) { threads_->jobs_.add(std::move(job)); }
 void Engine::start() { threads_->start(); }
 void Engine::stop(Duration grace) { threads_->stop(grace); }
 Database& Engine::database() { return threads_->db_; }
+Sagas& Engine::sagas() { return threads_->sagas_; }
 
 bool Engine::ready() {
   try {

@@ -79,6 +79,16 @@ Rows PostgresTransaction::run(std::string_view sql, std::span<const Param> param
   return connection_.take_rows(index);
 }
 
+std::vector<Rows> PostgresTransaction::run_together(std::span<const Statement> statements) {
+  begin();
+  const std::size_t first = connection_.batch_size();
+  for (const Statement& statement : statements) defer(statement.sql, statement.params);
+  exchange();
+  std::vector<Rows> out;
+  for (std::size_t i = 0; i < statements.size(); ++i) out.push_back(connection_.take_rows(first + i));
+  return out;
+}
+
 void PostgresTransaction::defer(std::string_view sql, std::span<const Param> params) {
   refuse_transaction_control(sql);
   refuse_session_control(sql);

@@ -50,6 +50,7 @@ class PostgresTransaction final : public Transaction {
  protected:
   Rows run(std::string_view sql, std::span<const Param> params) override;
   void defer(std::string_view sql, std::span<const Param> params) override;
+  std::vector<Rows> run_together(std::span<const Statement> statements) override;
 
  private:
   enum class Stage { untouched, waiting, open };  // BEGIN: not needed yet, in the batch, sent

@@ -33,6 +33,15 @@ bool put(Transaction& tx, const DeadLetter& letter) {
              letter.id, letter.reason, letter.attempts, letter.last_error, letter.dead_at) == 1;
 }
 
+bool put_first(Transaction& tx, const DeadLetter& letter) {
+  try {
+    tx.savepoint([&] { tx.insert(letter); });
+    return true;
+  } catch (const Conflict&) {
+    return false;
+  }
+}
+
 std::optional<DeadLetter> find(Transaction& tx, std::string_view id) { return tx.find<DeadLetter>(id); }
 std::optional<DeadLetter> find_locked(Transaction& tx, std::string_view id) { return tx.find_locked<DeadLetter>(id); }
 

@@ -31,6 +31,8 @@ DeadLetter from_entry(const Entry& entry, std::string_view reason, std::string_v
 
 // DEAD, also where a replayed event has died again. False where it already was.
 bool put(Transaction& tx, const DeadLetter& letter);
+// Only where there is none of this id, also none that another session is putting.
+bool put_first(Transaction& tx, const DeadLetter& letter);
 
 std::optional<DeadLetter> find(Transaction& tx, std::string_view id);
 std::optional<DeadLetter> find_locked(Transaction& tx, std::string_view id);

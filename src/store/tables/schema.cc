@@ -59,13 +59,36 @@ std::string postgres_schema() {
          ");";
 }
 
+// A finished saga is in no partial index: those cost what is live, whatever has been.
+constexpr const char* kSagas = R"(
+CREATE TABLE skald_saga (
+  id TEXT PRIMARY KEY, type TEXT NOT NULL, revision BIGINT NOT NULL, key TEXT NOT NULL, parent TEXT NOT NULL,
+  root TEXT NOT NULL, status TEXT NOT NULL, live BIGINT NOT NULL, owner TEXT, fence BIGINT NOT NULL,
+  take_overs BIGINT NOT NULL, wake_at BIGINT, deadline_at BIGINT, started_at BIGINT NOT NULL, finished_at BIGINT,
+  progress TEXT NOT NULL, state TEXT NOT NULL, log TEXT NOT NULL, error_code TEXT NOT NULL, error_message TEXT NOT NULL);
+CREATE INDEX skald_saga_due ON skald_saga (wake_at) WHERE live = 1 AND owner IS NULL;
+CREATE INDEX skald_saga_owner ON skald_saga (owner) WHERE live = 1;
+CREATE INDEX skald_saga_live ON skald_saga (type, key) WHERE live = 1;
+CREATE INDEX skald_saga_key ON skald_saga (key);
+CREATE TABLE skald_lock (
+  resource TEXT NOT NULL, key TEXT NOT NULL, root TEXT NOT NULL, waiter TEXT NOT NULL, mode TEXT NOT NULL,
+  granted BIGINT NOT NULL, seq BIGINT NOT NULL, since BIGINT NOT NULL, step TEXT NOT NULL,
+  PRIMARY KEY (resource, key, root));
+CREATE INDEX skald_lock_root ON skald_lock (root);
+CREATE TABLE skald_signal (
+  saga_id TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, payload TEXT NOT NULL, sent_at BIGINT NOT NULL,
+  taken BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (saga_id, id));
+)";
+
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 1> steps = {Migration{.version = 1,
-                                                           .name = "outbox, inbox, dead letters, workers",
-                                                           .sql = sqlite_schema(),
-                                                           .postgres_sql = postgres_schema()}};
+  static const std::array<Migration, 2> steps = {
+      Migration{.version = 1,
+                .name = "outbox, inbox, dead letters, workers",
+                .sql = sqlite_schema(),
+                .postgres_sql = postgres_schema()},
+      Migration{.version = 2, .name = "sagas, semantic locks, signals", .sql = kSagas, .postgres_sql = {}}};
   return steps;
 }
 

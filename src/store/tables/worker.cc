@@ -14,12 +14,16 @@ constexpr std::string_view kBeatPostgres =
     "SELECT (SELECT count(*) FROM me), (SELECT string_agg(id || ' ' || beat, E'\\n') FROM skald_worker), "
     "(SELECT string_agg(p.id || ' ' || CASE WHEN p.owner = $1 THEN 'm' WHEN p.owner IS NULL THEN 'n' ELSE 'o' END || "
     "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' "
-    "ELSE '-' END, E'\\n') FROM skald_partition p)";
+    "ELSE '-' END, E'\\n') FROM skald_partition p), "
+    "(SELECT MIN(wake_at) - (extract(epoch from clock_timestamp()) * 1000000)::bigint FROM skald_saga WHERE live = 1 "
+    "AND "
+    "owner IS NULL)";
 constexpr std::string_view kSeenSqlite =
     "SELECT 1, (SELECT group_concat(id || ' ' || beat, char(10)) FROM skald_worker), "
     "(SELECT group_concat(p.id || ' ' || CASE WHEN p.owner = $1 THEN 'm' WHEN p.owner IS NULL THEN 'n' ELSE 'o' END || "
     "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' "
-    "ELSE '-' END, char(10)) FROM skald_partition p)";
+    "ELSE '-' END, char(10)) FROM skald_partition p), "
+    "(SELECT MIN(wake_at) - $2 FROM skald_saga WHERE live = 1 AND owner IS NULL)";
 
 template <class F>
 void each_pair(std::string_view lines, F&& use) {
@@ -72,7 +76,7 @@ Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::ui
     db.write("beat", [&](Transaction& tx) {
       pulse.alive = tx.execute("UPDATE skald_worker SET beat = beat + 1, beat_at = $2, sessions = $3 WHERE id = $1", id,
                                tx.now(), sessions) == 1;
-      rows = tx.query(kSeenSqlite, id);
+      rows = tx.query(kSeenSqlite, id, tx.now());
     });
   }
   each_pair(rows.get<std::optional<std::string>>(0, 1).value_or(""),
@@ -84,6 +88,7 @@ Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::ui
     if (state[0] == 'n') pulse.partitions_changed = true;
     if (state[1] == 'l') pulse.live |= bit;
   });
+  if (const auto due = rows.get<std::optional<std::int64_t>>(0, 3)) pulse.saga_due_in = Duration(*due);
   if (mine != owned) pulse.partitions_changed = true;
   return pulse;
 }

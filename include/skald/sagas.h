@@ -1,0 +1,70 @@
+// The sagas of an engine: adding definitions, starting, looking, deciding.
+//
+//   engine.sagas().add(place_order);
+//   engine.start();
+//   const Started begun = engine.sagas().start(place_order, PlaceOrder{…}, {.key = order_id});
+//
+// Thread safe after Engine::start().
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skald/saga.h"
+#include "skald/saga_start.h"
+#include "skald/saga_view.h"
+
+namespace skald {
+
+struct SagaFilter {
+  std::optional<SagaStatus> status;
+  std::optional<std::string> type, key, after;
+  int limit = 50;
+};
+
+class Sagas {
+ public:
+  virtual ~Sagas() = default;
+
+  // Before Engine::start() only. Throws Invalid (SAGA_DEFINITION) with a sentence that
+  // says what to change.
+  template <class State>
+  void add(const Saga<State>& saga) {
+    add_definition(saga.definition());
+  }
+
+  // Returns once the saga is durable: after its first commit, which is its last where
+  // everything in it is local. Throws what the database throws; nothing has happened then.
+  template <class State>
+  Started start(const Saga<State>& saga, State state, const StartOptions& options = {}) {
+    return begin(saga.definition().type, std::make_shared<State>(std::move(state)), options, false);
+  }
+  // Goes on in this thread until the saga has ended, waits, or needs help.
+  template <class State>
+  Started run(const Saga<State>& saga, State state, const StartOptions& options = {}) {
+    return begin(saga.definition().type, std::make_shared<State>(std::move(state)), options, true);
+  }
+
+  virtual std::optional<SagaView> find(Transaction& tx, std::string_view id) = 0;
+  virtual std::vector<SagaView> list(Transaction& tx, const SagaFilter& filter) = 0;
+  virtual std::vector<LockView> locks(Transaction& tx) = 0;
+  virtual std::vector<std::reference_wrapper<const saga::Definition>> definitions() const = 0;
+
+  // Decisions, in the caller's transaction; call wake() after its commit. `id` makes a
+  // repeated signal one. Throw NotFound, Conflict, Busy.
+  virtual void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
+                      std::string_view id) = 0;
+  virtual void retry(Transaction& tx, std::string_view saga_id, std::string_view actor) = 0;
+  virtual void compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) = 0;
+  virtual void wake() = 0;
+
+ protected:
+  virtual void add_definition(const saga::Definition& definition) = 0;
+  virtual Started begin(const std::string& type, std::shared_ptr<void> state, const StartOptions& options,
+                        bool to_the_end) = 0;
+};
+
+}  // namespace skald

@@ -1,0 +1,125 @@
+#include "runtime/saga_threads.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "store/tables/audit.h"
+#include "store/tables/semantic_lock.h"
+
+namespace skald::runtime {
+namespace {
+
+constexpr Duration kForever = std::chrono::hours(1);
+constexpr std::size_t kLocksShown = 1000;
+
+}  // namespace
+
+SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, int threads)
+    : env_(env),
+      db_(db),
+      hooks_(std::move(hooks)),
+      runner_(env, db, registry_, {hooks_.worker, [this] { wake_threads(); }, hooks_.announce, side_by_side}) {
+  polling_ = std::make_unique<Loop>(env, "saga timers", [this] { return runner_.poll(); });
+  for (int i = 0; i < threads; ++i)
+    running_loops_.push_back(std::make_unique<Loop>(env, "sagas", [this] {
+      return runner_.run_one() ? Duration::zero() : std::min(runner_.ready_in(), kForever);
+    }));
+}
+
+void SagaThreads::start(bool works) {
+  registry_.must_fit(db_.read_result([](Transaction& tx) { return tables::saga::in_flight(tx); }));
+  if (!works || registry_.all().empty()) return;
+  running_ = true;
+  polling_->start();
+  for (auto& loop : running_loops_) loop->start();
+}
+
+void SagaThreads::stop() {
+  if (!running_.exchange(false)) return;
+  runner_.drain();
+  polling_->stop();
+  for (auto& loop : running_loops_) loop->stop();
+}
+
+void SagaThreads::wake_threads() noexcept {
+  if (!running_) return;
+  polling_->wake();
+  for (auto& loop : running_loops_) loop->wake();
+}
+
+Duration SagaThreads::busy_for() const {
+  Duration longest = polling_->busy_for();
+  for (const auto& loop : running_loops_) longest = std::max(longest, loop->busy_for());
+  return longest;
+}
+
+// Branches are few and their calls slow: a thread each costs nothing beside them.
+void SagaThreads::side_by_side(std::vector<std::function<void()>> calls) {
+  std::vector<std::jthread> threads;
+  for (auto& one : calls) threads.emplace_back(std::move(one));
+}
+
+Started SagaThreads::begin(const std::string& type, std::shared_ptr<void> state, const StartOptions& options,
+                           bool to_the_end) {
+  const saga::Definition& definition = registry_.latest(type);
+  env_.observer.count("sagas_started_total");
+  return to_the_end ? runner_.run(definition, std::move(state), options)
+                    : runner_.start(definition, std::move(state), options);
+}
+
+std::optional<SagaView> SagaThreads::find(Transaction& tx, std::string_view id) {
+  const auto row = tables::saga::find(tx, id);
+  if (!row) return std::nullopt;
+  return saga::view_of(*row, registry_);
+}
+
+std::vector<SagaView> SagaThreads::list(Transaction& tx, const SagaFilter& filter) {
+  std::vector<SagaView> out;
+  for (const auto& row : tables::saga::list(tx, {filter.status, filter.type, filter.key, filter.after, filter.limit}))
+    out.push_back(saga::view_of(row, registry_));
+  return out;
+}
+
+std::vector<LockView> SagaThreads::locks(Transaction& tx) {
+  std::vector<LockView> out;
+  for (const auto& row : tables::semantic_lock::all(tx, kLocksShown)) {
+    if (row.granted) {
+      const auto holder = tables::saga::find(tx, row.root);
+      out.push_back(
+          {row.place.resource, row.place.key, row.root, holder ? holder->type : "", row.step, row.mode, row.since, {}});
+    } else if (!out.empty()) {
+      for (LockView& view : out)
+        if (view.resource == row.place.resource && view.key == row.place.key)
+          view.waiting.push_back({row.waiter, row.since});
+    }
+  }
+  return out;
+}
+
+std::vector<std::reference_wrapper<const saga::Definition>> SagaThreads::definitions() const {
+  std::vector<std::reference_wrapper<const saga::Definition>> out;
+  for (const auto& [name, definition] : registry_.all()) out.emplace_back(definition);
+  return out;
+}
+
+void SagaThreads::signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
+                         std::string_view id) {
+  runner_.signal(tx, saga_id, name, payload, id);
+}
+
+void SagaThreads::retry(Transaction& tx, std::string_view saga_id, std::string_view actor) {
+  runner_.retry(tx, saga_id);
+  tables::audit::insert(tx, env_.random, actor, "saga.retry", saga_id, "");
+}
+
+void SagaThreads::compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) {
+  runner_.compensate(tx, saga_id, why);
+  tables::audit::insert(tx, env_.random, actor, "saga.compensate", saga_id, why);
+}
+
+void SagaThreads::wake() {
+  runner_.note_due(Duration::zero());
+  if (!running_ && hooks_.announce) hooks_.announce();
+}
+
+}  // namespace skald::runtime

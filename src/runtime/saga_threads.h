@@ -1,0 +1,58 @@
+// The threads that run sagas, behind the public Sagas.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/loop.h"
+#include "saga/runner.h"
+#include "skald/sagas.h"
+
+namespace skald::runtime {
+
+class SagaThreads final : public Sagas {
+ public:
+  struct Hooks {
+    std::function<std::string()> worker;   // see RunnerHooks
+    std::function<void()> announce;
+  };
+  SagaThreads(Env env, Database& db, Hooks hooks, int threads);
+
+  // Throws Invalid where sagas in flight fit no definition.
+  void start(bool works);
+  // Begins nothing new, waits for what is under way.
+  void stop();
+  void note_due(Duration in) { runner_.note_due(in); }
+  // For how long the slowest of the steps under way has been running.
+  Duration busy_for() const;
+
+  std::optional<SagaView> find(Transaction& tx, std::string_view id) override;
+  std::vector<SagaView> list(Transaction& tx, const SagaFilter& filter) override;
+  std::vector<LockView> locks(Transaction& tx) override;
+  std::vector<std::reference_wrapper<const saga::Definition>> definitions() const override;
+  void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
+              std::string_view id) override;
+  void retry(Transaction& tx, std::string_view saga_id, std::string_view actor) override;
+  void compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) override;
+  void wake() override;
+
+ protected:
+  void add_definition(const saga::Definition& definition) override { registry_.add(definition); }
+  Started begin(const std::string& type, std::shared_ptr<void> state, const StartOptions& options,
+                bool to_the_end) override;
+
+ private:
+  void wake_threads() noexcept;
+  static void side_by_side(std::vector<std::function<void()>> calls);
+
+  Env env_;
+  Database& db_;
+  Hooks hooks_;
+  saga::Registry registry_;
+  saga::Runner runner_;
+  std::atomic<bool> running_{false};
+  std::unique_ptr<Loop> polling_;
+  std::vector<std::unique_ptr<Loop>> running_loops_;
+};
+
+}  // namespace skald::runtime

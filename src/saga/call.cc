@@ -1,0 +1,90 @@
+#include "saga/call.h"
+
+#include <boost/json.hpp>
+
+#include "saga/group.h"
+
+namespace skald::saga {
+namespace {
+
+struct Answer {
+  std::shared_ptr<void> state;
+  std::optional<Trouble> trouble;
+  Time begun{}, ended{};
+};
+
+std::string key_of(const Instance& saga, const Next& what, int element) {
+  return saga.row.id + "/" + std::to_string(what.index) + "/" + std::to_string(element) +
+         (what.act == Next::Act::undo ? "/undo" : "");
+}
+
+Answer ask(Env env, const Instance& saga, const Next& what, int element) {
+  Answer answer{saga.definition->codec.copy(saga.state.get()), {}, env.clock.now(), {}};
+  const StepContext context = saga.context(what, element);
+  Remote step(context, key_of(saga, what, element), saga.row.fence, what.step->timeout);
+  try {
+    (what.act == Next::Act::undo ? what.step->undo : what.step->run).remote(step, answer.state.get(), context.element);
+  } catch (...) {
+    answer.trouble = trouble_of(std::current_exception(), what);
+  }
+  answer.ended = env.clock.now();
+  return answer;
+}
+
+// Branches change different members of the state: each brings its own.
+void merge(Instance& saga, const boost::json::object& before, const Answer& answer) {
+  const auto& codec = saga.definition->codec;
+  auto merged = json::parse(codec.write(saga.state.get())).as_object();
+  const auto after = json::parse(codec.write(answer.state.get())).as_object();
+  for (const auto& [name, value] : after) {
+    const auto* old = before.if_contains(name);
+    if (old == nullptr || *old != value) merged[name] = value;
+  }
+  saga.state = codec.read(RawJson{boost::json::serialize(merged)});
+}
+
+}  // namespace
+
+bool awaits_answer(const Instance& saga) {
+  Progress progress = saga.progress;
+  const Next what = next(*saga.definition, progress, saga.state.get());
+  if (what.act == Next::Act::finish) return false;
+  return static_cast<bool>((what.act == Next::Act::undo ? what.step->undo : what.step->run).remote);
+}
+
+std::optional<Trouble> call(Env env, Instance& saga, const SideBySide& side_by_side) {
+  const Next what = next(*saga.definition, saga.progress, saga.state.get());
+  std::vector<Answer> answers(what.elements.size());
+  if (what.elements.size() == 1) {
+    answers[0] = ask(env, saga, what, what.elements[0]);
+  } else {
+    std::vector<std::function<void()>> calls;
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      calls.push_back([&, i] { answers[i] = ask(env, saga, what, what.elements[i]); });
+    side_by_side(std::move(calls));
+  }
+  std::optional<Trouble> trouble;
+  boost::json::object before;
+  if (answers.size() > 1) before = json::parse(saga.definition->codec.write(saga.state.get())).as_object();
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].trouble) {
+      // A refusal decides, whatever else went wrong beside it.
+      if (!trouble || answers[i].trouble->kind == Trouble::Kind::refusal) trouble = answers[i].trouble;
+      continue;
+    }
+    if (answers.size() > 1) merge(saga, before, answers[i]);
+    else saga.state = std::move(answers[i].state);
+    saga.note({what.step->name,
+               std::string(enum_name(what.step->kind)),
+               what.act == Next::Act::undo ? "UNDONE" : "DONE",
+               saga.progress.attempt + 1,
+               answers[i].begun,
+               answers[i].ended,
+               {}});
+    const Next left = next(*saga.definition, saga.progress, saga.state.get());
+    succeed(saga.progress, left, what.elements[i], saga.state.get());
+  }
+  return trouble;
+}
+
+}  // namespace skald::saga

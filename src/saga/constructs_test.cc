@@ -1,0 +1,140 @@
+// each, all, when, child, sleep, await.
+#include "saga/saga_fixture.h"
+
+namespace skald::saga {
+namespace {
+
+class ConstructsTest : public SagaFixture {};
+INSTANTIATE_TEST_SUITE_P(Both, ConstructsTest, testing::Values(Dialect::sqlite, Dialect::postgres), dialect_name);
+
+void add_leg(Local& step, Trip&, std::string& leg) {
+  if (leg == "bad") throw Refused("BAD_LEG", "no such place");
+  count(step, "leg");
+}
+void remove_leg(Local& step, Trip&, std::string&) { count(step, "leg", -1); }
+
+TEST_P(ConstructsTest, EachElementIsDoneAndUndoneByItself) {
+  const auto trip = Saga<Trip>("trip").each("legs", &Trip::legs, add_leg).undo(&Trip::legs, remove_leg);
+  know(trip);
+  EXPECT_EQ(start(trip, {.legs = {"a", "b", "c"}}).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(effects("leg"), 3);
+  EXPECT_EQ(start(trip, {.legs = {"a", "b", "bad"}}).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(effects("leg"), 3);
+}
+
+TEST_P(ConstructsTest, MoreElementsThanFitInOneTransactionAreAllDone) {
+  const auto trip = Saga<Trip>("trip").each("legs", &Trip::legs, add_leg).undo(&Trip::legs, remove_leg);
+  know(trip);
+  const Started done = run(trip, {.legs = std::vector<std::string>(40, "x")});
+  EXPECT_EQ(view(done.id).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(effects("leg"), 40);
+}
+
+TEST_P(ConstructsTest, BranchesEndTogetherAndMergeWhatTheyChanged) {
+  int cancelled = 0;
+  const auto trip = Saga<Trip>("trip").all(
+      "book", {{"air", [](Remote&, Trip& t) { t.ticket = "T"; }, [&](Remote&, Trip&) { ++cancelled; }},
+               {"bed",
+                [](Remote&, Trip& t) {
+                  if (t.name == "bad") throw Refused("FULL", "full");
+                  t.hotel = "H";
+                },
+                {}}});
+  know(trip);
+  const Started done = run(trip);
+  const auto state = from_json<Trip>(view(done.id).state.text);
+  EXPECT_EQ(state.ticket, "T");
+  EXPECT_EQ(state.hotel, "H");
+  EXPECT_EQ(cancelled, 0);
+  const Started failed = run(trip, {.name = "bad"});
+  EXPECT_EQ(view(failed.id).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(cancelled, 1);
+}
+
+TEST_P(ConstructsTest, AStepThatIsNotWantedIsLeftOutAndNotUndone) {
+  const auto trip = Saga<Trip>("trip")
+                        .local("a", adds("a"))
+                        .undo(removes("a"))
+                        .when([](const Trip& t) { return t.amount > 0; })
+                        .local("b", refuses())
+                        .nothing_to_undo();
+  know(trip);
+  EXPECT_EQ(start(trip).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(effects("a"), 0);
+}
+
+TEST_P(ConstructsTest, ASleepingSagaGoesOnWhenItsTimeHasCome) {
+  const auto trip = Saga<Trip>("trip").sleep("nap", 2ms).local("a", adds("a")).nothing_to_undo();
+  know(trip);
+  const Started begun = start(trip);
+  EXPECT_EQ(begun.status, SagaStatus::WAITING);
+  settle(*runner_);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPLETED);
+}
+
+TEST_P(ConstructsTest, ASignalIsReceivedOnce) {
+  const auto trip = Saga<Trip>("trip")
+                        .await("approval", "approved",
+                               [](Local& step, Trip& t, const RawJson& payload) {
+                                 t.name = payload.text;
+                                 count(step, "a");
+                               })
+                        .timeout(1h);
+  know(trip);
+  const Started begun = start(trip);
+  EXPECT_EQ(begun.status, SagaStatus::WAITING);
+  for (int i = 0; i < 2; ++i)
+    db().write("signal", [&](Transaction& tx) { runner_->signal(tx, begun.id, "approved", "\"kim\"", "s1"); });
+  runner_->note_due(Duration::zero());
+  settle(*runner_);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPLETED);
+  EXPECT_NE(view(begun.id).state.text.find("kim"), std::string::npos);
+  EXPECT_EQ(effects("a"), 1);
+  EXPECT_THROW(db().write("late", [&](Transaction& tx) { runner_->signal(tx, begun.id, "approved", "1", "s2"); }),
+               Conflict);
+  EXPECT_THROW(db().write("none", [&](Transaction& tx) { runner_->signal(tx, "nobody", "approved", "1", "s2"); }),
+               NotFound);
+}
+
+TEST_P(ConstructsTest, ASignalThatDoesNotComeInTimeIsARefusal) {
+  const auto trip = Saga<Trip>("trip")
+                        .local("a", adds("a"))
+                        .undo(removes("a"))
+                        .await("approval", "approved", [](Local&, Trip&, const RawJson&) {})
+                        .timeout(2ms);
+  know(trip);
+  const Started begun = run(trip);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(begun.id).error->code, "TIMED_OUT");
+  EXPECT_EQ(effects("a"), 0);
+}
+
+TEST_P(ConstructsTest, AChildsEndIsItsParentsStep) {
+  const auto leg = Saga<Trip>("leg")
+                       .local("fly",
+                              [](Local& step, Trip& t) {
+                                if (t.name == "bad") throw Refused("STORM", "no flights");
+                                count(step, "leg");
+                                t.ticket = "L";
+                              })
+                       .undo(removes("leg"));
+  const auto trip = Saga<Trip>("trip")
+                        .local("a", adds("a"))
+                        .undo(removes("a"))
+                        .child<Trip>(
+                            "leg", leg, [](const Trip& t) { return t; },
+                            [](Local&, Trip& t, const Trip& ended) { t.ticket = ended.ticket; })
+                        .nothing_to_undo();
+  know(leg);
+  know(trip);
+  const Started done = run(trip, {.name = "good"});
+  EXPECT_EQ(view(done.id).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(from_json<Trip>(view(done.id).state.text).ticket, "L");
+  const Started failed = run(trip, {.name = "bad"});
+  EXPECT_EQ(view(failed.id).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(failed.id).error->code, "STORM");
+  EXPECT_EQ(effects("a"), 1);
+}
+
+}  // namespace
+}  // namespace skald::saga

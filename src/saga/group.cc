@@ -1,0 +1,292 @@
+#include "saga/group.h"
+
+#include "env/seam.h"
+#include "store/tables/signal.h"
+
+namespace skald::saga {
+namespace {
+
+using seam::Rule;
+
+std::string child_id(const Instance& saga, const Next& what) { return saga.row.id + "." + std::to_string(what.index); }
+
+std::string code_of(const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  return known != nullptr ? known->code() : "STEP_FAILED";
+}
+
+}  // namespace
+
+Trouble trouble_of(std::exception_ptr error, const Next& what) {
+  const auto trouble = [&](Trouble::Kind kind, const std::exception& e) {
+    return Trouble{kind, {code_of(e), e.what(), what.step->name}, {}};
+  };
+  const Actions& actions = what.act == Next::Act::undo ? what.step->undo : what.step->run;
+  const bool remote = static_cast<bool>(actions.remote);
+  try {
+    std::rethrow_exception(error);
+  } catch (const Refused& e) {
+    return trouble(Trouble::Kind::refusal, e);
+  } catch (const Stale& e) {
+    return trouble(Trouble::Kind::stale, e);
+  } catch (const Busy& e) {
+    return trouble(Trouble::Kind::passing, e);
+  } catch (const LockTimeout& e) {
+    return trouble(Trouble::Kind::passing, e);
+  } catch (const CommitUnknown& e) {
+    if (!remote) throw;
+    return trouble(Trouble::Kind::unknown, e);
+  } catch (const Unavailable& e) {
+    if (!remote) throw;
+    return trouble(Trouble::Kind::passing, e);
+  } catch (const Error& e) {
+    return trouble(Trouble::Kind::refusal, e);
+  } catch (const std::exception& e) {
+    return trouble(remote ? Trouble::Kind::unknown : Trouble::Kind::refusal, e);
+  }
+}
+
+After Group::run(std::string_view worker) {
+  trial_.ran = 0;
+  trial_.rollback_undoes_all = true;
+  trial_.met.reset();
+  const bool ours = saga_.newborn || tables::saga::hold(tx_, saga_.row.id, saga_.row.owner, saga_.row.fence);
+  if (!ours && seam::holds(Rule::saga_fence_checked))
+    throw Stale("SAGA_TAKEN", "another worker has taken this saga over");
+  if (saga_.newborn && saga_.unique_key && tables::saga::find_live(tx_, saga_.row.type, saga_.row.key))
+    throw Conflict("SAGA_RUNS", "a saga of this type and key is under way");
+  After after = After::parked;
+  if (saga_.row.take_overs >= kTakeOversMax && seam::holds(Rule::saga_crash_counted)) {
+    after = park({"CRASHED", "every worker that took it in hand died", ""});
+  } else {
+    after = run_steps();
+  }
+  store(after, worker);
+  return after;
+}
+
+After Group::run_steps() {
+  const Instant begun = env_.clock.steady();
+  const Definition& definition = *saga_.definition;
+  if (!saga_.newborn && saga_.row.deadline_at && tx_.now() >= *saga_.row.deadline_at) {
+    locks_.leave_queue(tx_, saga_);
+    if (!expire(definition, saga_.progress, saga_.state.get()))
+      return park({"DEADLINE", "its time is over, and a call has no answer yet: find out, then retry", ""});
+  }
+  for (;;) {
+    const Next what = next(definition, saga_.progress, saga_.state.get());
+    if (const auto stop = trial_.stops.find(trial_.ran); stop != trial_.stops.end()) {
+      ++trial_.ran;
+      if (const auto after = meet(what, stop->second)) return *after;
+      turned_back_ = false;
+      continue;
+    }
+    if (what.act == Next::Act::finish) return After::ended;
+    if (const auto after = run_one(what)) return *after;
+    ++trial_.ran;
+    if (std::exchange(turned_back_, false)) continue;
+    trial_.rollback_undoes_all = trial_.rollback_undoes_all && what.step->undone_by_rollback;
+    const bool full = trial_.ran >= limits_.steps || env_.clock.steady() - begun > limits_.time;
+    const bool boundary = what.step->commits && what.act == Next::Act::run;
+    if ((full || boundary) && next(definition, saga_.progress, saga_.state.get()).act != Next::Act::finish)
+      return After::go_on;
+  }
+}
+
+// Empty: done, go on.
+std::optional<After> Group::run_one(const Next& what) {
+  step_begun_ = env_.clock.now();
+  if (what.act == Next::Act::run) {
+    const auto after = take_locks(what);
+    if (after || turned_back_) return after;
+    switch (what.step->kind) {
+      case Kind::sleep: return sleep(what);
+      case Kind::await: return await(what);
+      case Kind::child: return run_child(what);
+      default: break;
+    }
+  }
+  const Actions& actions = what.act == Next::Act::undo ? what.step->undo : what.step->run;
+  if (actions.remote) {
+    saga_.progress.called = true;
+    return After::call;
+  }
+  try {
+    act(what);
+  } catch (...) {
+    trial_.met = trouble_of(std::current_exception(), what);
+    throw;
+  }
+  done(what, what.act == Next::Act::undo ? "UNDONE" : "DONE");
+  return std::nullopt;
+}
+
+void Group::act(const Next& what) {
+  const StepContext context = saga_.context(what, what.elements.front());
+  Local step(tx_, context);
+  const Actions& actions = what.act == Next::Act::undo ? what.step->undo : what.step->run;
+  actions.local(step, saga_.state.get(), context.element);
+}
+
+void Group::done(const Next& what, std::string_view status) {
+  saga_.note({what.step->name,
+              std::string(enum_name(what.step->kind)),
+              std::string(status),
+              saga_.progress.attempt + 1,
+              step_begun_,
+              env_.clock.now(),
+              {}});
+  succeed(saga_.progress, what, what.elements.front(), saga_.state.get());
+}
+
+std::optional<After> Group::take_locks(const Next& what) {
+  if (what.step->holds.empty() && !saga_.progress.queued) return std::nullopt;
+  const LockAnswer answer = locks_.take(tx_, saga_, what.index, trial_.alone);
+  switch (answer.kind) {
+    case LockAnswer::Kind::granted: return std::nullopt;
+    case LockAnswer::Kind::queued: return wait(SagaStatus::WAITING, saga_.progress.wait_until);
+    case LockAnswer::Kind::refused: break;
+    case LockAnswer::Kind::out_of_order:
+      if (start_again(*saga_.definition, saga_.progress)) return After::go_on;
+      return meet(what, {Trouble::Kind::refusal, {"BUSY", "a lock out of order was not free", what.step->name}, {}});
+  }
+  return meet(what, *answer.trouble);
+}
+
+// Empty: turned back, go on with undoing.
+std::optional<After> Group::meet(const Next& what, const Trouble& trouble) {
+  const bool refusal = trouble.kind == Trouble::Kind::refusal;
+  saga_.note({what.step != nullptr ? what.step->name : "",
+              what.step != nullptr ? std::string(enum_name(what.step->kind)) : "", refusal ? "REFUSED" : "FAILED",
+              saga_.progress.attempt + 1, step_begun_ == Time{} ? env_.clock.now() : step_begun_, env_.clock.now(),
+              trouble.failure.code + ": " + trouble.failure.message});
+  switch (fail(*saga_.definition, saga_.progress, what, trouble)) {
+    case Verdict::undo:
+      turned_back_ = true;
+      locks_.leave_queue(tx_, saga_);
+      return std::nullopt;
+    case Verdict::help: return park(trouble.failure);
+    case Verdict::again: break;
+  }
+  const Duration pause = pause_after(trouble.retry.value_or(what.step->retry), saga_.progress.attempt, env_.random);
+  return wait(saga_.progress.undoing ? SagaStatus::COMPENSATING : SagaStatus::RUNNING, tx_.now() + pause);
+}
+
+std::optional<After> Group::sleep(const Next& what) {
+  if (saga_.progress.called) {
+    if (saga_.progress.wait_until && tx_.now() < *saga_.progress.wait_until)
+      return wait(SagaStatus::WAITING, saga_.progress.wait_until);
+    done(what, "DONE");
+    return std::nullopt;
+  }
+  saga_.progress.called = true;
+  saga_.progress.wait_until = tx_.now() + what.step->sleep_time(saga_.state.get());
+  return wait(SagaStatus::WAITING, saga_.progress.wait_until);
+}
+
+std::optional<After> Group::await(const Next& what) {
+  if (const auto payload = tables::signal::take(tx_, saga_.row.id, what.step->signal)) {
+    const StepContext context = saga_.context(what, 0);
+    Local step(tx_, context);
+    try {
+      what.step->receive(step, saga_.state.get(), RawJson{*payload});
+    } catch (...) {
+      trial_.met = trouble_of(std::current_exception(), what);
+      throw;
+    }
+    done(what, "DONE");
+    return std::nullopt;
+  }
+  if (!saga_.progress.called) {
+    saga_.progress.called = true;
+    saga_.progress.wait_until = tx_.now() + what.step->timeout;
+  } else if (tx_.now() >= *saga_.progress.wait_until) {
+    const Failure late{"TIMED_OUT", "the signal '" + what.step->signal + "' did not come in time", what.step->name};
+    return meet(what, {Trouble::Kind::refusal, late, {}});
+  }
+  return wait(SagaStatus::WAITING, saga_.progress.wait_until);
+}
+
+std::optional<After> Group::run_child(const Next& what) {
+  const std::string id = child_id(saga_, what);
+  if (!saga_.progress.called) {
+    saga_.progress.called = true;
+    tables::saga::Row row;
+    row.id = id;
+    row.type = what.step->child_type;
+    row.parent = saga_.row.id;
+    row.root = saga_.row.root;
+    row.key = saga_.row.key;
+    row.started_at = tx_.now();
+    row.wake_at = tx_.now();
+    row.revision = what.step->child_version;
+    row.state = what.step->make_child(saga_.state.get()).text;
+    row.progress = to_json(Progress{});
+    tables::saga::insert(tx_, row);
+    woken_.push_back(id);
+    return wait(SagaStatus::WAITING, std::nullopt);
+  }
+  const auto child = tables::saga::find(tx_, id);
+  if (!child || !has_ended(child->status)) return wait(SagaStatus::WAITING, std::nullopt);
+  if (child->status == SagaStatus::COMPENSATED) {
+    const Failure failure{child->error_code, child->error_message, what.step->name};
+    return meet(what, {Trouble::Kind::refusal, failure, {}});
+  }
+  const StepContext context = saga_.context(what, 0);
+  Local step(tx_, context);
+  try {
+    what.step->receive(step, saga_.state.get(), RawJson{child->state});
+  } catch (...) {
+    trial_.met = trouble_of(std::current_exception(), what);
+    throw;
+  }
+  done(what, "DONE");
+  return std::nullopt;
+}
+
+After Group::park(const Failure& failure) {
+  saga_.progress.failure = failure;
+  saga_.row.status = SagaStatus::NEEDS_HELP;
+  return After::parked;
+}
+
+After Group::wait(SagaStatus status, std::optional<Time> until) {
+  saga_.row.status = status;
+  wake_at_ = until;
+  return After::wait;
+}
+
+void Group::store(After after, std::string_view worker) {
+  tables::saga::Row& row = saga_.row;
+  Progress& progress = saga_.progress;
+  if (after == After::ended) {
+    row.status = progress.undoing ? SagaStatus::COMPENSATED : SagaStatus::COMPLETED;
+    row.finished_at = env_.clock.now();
+    if (seam::holds(Rule::locks_released_at_end)) locks_.release(tx_, saga_);
+    for (const Step& step : saga_.definition->steps)
+      if (step.kind == Kind::await && !saga_.newborn) tables::signal::forget(tx_, row.id);
+    if (!row.parent.empty()) woken_.push_back(row.parent);
+  } else {
+    if (after == After::go_on || after == After::call)
+      row.status = progress.undoing ? SagaStatus::COMPENSATING : SagaStatus::RUNNING;
+    locks_.keep(tx_);
+    if (saga_.newborn && saga_.definition->deadline) row.deadline_at = tx_.now() + *saga_.definition->deadline;
+  }
+  const bool owned = (after == After::go_on || after == After::call) && !worker.empty();
+  row.owner = owned ? worker : std::string_view();
+  row.wake_at = wake_at_;
+  if ((after == After::go_on || after == After::call) && !owned) row.wake_at = tx_.now();
+  row.take_overs = after == After::parked ? row.take_overs : 0;
+  row.error_code = progress.failure ? progress.failure->code : "";
+  row.error_message = progress.failure ? progress.failure->message : "";
+  row.progress = to_json(progress);
+  row.state = saga_.definition->codec.write(saga_.state.get());
+  row.log = std::move(saga_.log);
+  if (saga_.newborn) tables::saga::insert(tx_, row);
+  else tables::saga::update(tx_, row);
+  for (const std::string& id : locks_.woken()) woken_.push_back(id);
+  if (!woken_.empty()) tables::saga::wake(tx_, woken_);
+  if (row.wake_at) wakes_in_ = *row.wake_at - tx_.now();
+}
+
+}  // namespace skald::saga

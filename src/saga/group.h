@@ -1,0 +1,77 @@
+// One transaction of a saga: as many local steps as can share it, or their undos, and
+// everything that must be stored with them.
+//
+// A step that fails throws the transaction away; it is run again up to that step, and
+// there the failure is dealt with: its own work is gone, what came before is undone in
+// the same transaction. Others see what they would have seen with a commit per step.
+#pragma once
+
+#include <map>
+
+#include "saga/instance.h"
+#include "saga/semantic_locks.h"
+
+namespace skald::saga {
+
+struct GroupLimits {
+  int steps = 16;
+  Duration time = 20ms;
+};
+
+// What is known from earlier runs of the same group.
+struct Trial {
+  std::map<int, Trouble> stops;      // after that many steps comes this trouble, which counts as one
+  bool alone = false;                // at the places of its locks
+  // Of the last run:
+  int ran = 0;                       // steps that have run
+  bool rollback_undoes_all = true;   // those are all undone_by_rollback
+  std::optional<Trouble> met;        // what the step behind them threw
+};
+
+// What an exception of a step means. Rethrows what is nobody's fault but the
+// database's: the whole transaction comes again.
+Trouble trouble_of(std::exception_ptr error, const Next& what);
+
+class Group {
+ public:
+  Group(Env env, Transaction& tx, Instance& saga, Trial& trial, GroupLimits limits)
+      : env_(env), tx_(tx), saga_(saga), trial_(trial), limits_(limits) {}
+
+  // Runs steps, and stores saga, log and locks. Throws what a step throws, with
+  // trial.met set, and PlaceTaken.
+  After run(std::string_view worker);
+
+  // The sagas that became due by it.
+  const std::vector<std::string>& woken() const { return woken_; }
+  // When this one wants to be woken.
+  std::optional<Duration> wakes_in() const { return wakes_in_; }
+
+ private:
+  // Until something but a local step is to be done.
+  After run_steps();
+  std::optional<After> run_one(const Next& what);
+  std::optional<After> take_locks(const Next& what);
+  std::optional<After> meet(const Next& what, const Trouble& trouble);
+  std::optional<After> sleep(const Next& what);
+  std::optional<After> await(const Next& what);
+  std::optional<After> run_child(const Next& what);
+  void act(const Next& what);
+  void done(const Next& what, std::string_view status);
+  After park(const Failure& failure);
+  After wait(SagaStatus status, std::optional<Time> until);
+  void store(After after, std::string_view worker);
+
+  Env env_;
+  Transaction& tx_;
+  Instance& saga_;
+  Trial& trial_;
+  const GroupLimits limits_;
+  SemanticLocks locks_;
+  bool turned_back_ = false;
+  std::vector<std::string> woken_;
+  std::optional<Time> wake_at_;
+  std::optional<Duration> wakes_in_;
+  Time step_begun_{};
+};
+
+}  // namespace skald::saga

@@ -1,0 +1,49 @@
+// One saga in the hands of this process.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "saga/progress.h"
+#include "store/tables/saga.h"
+#include "store/tables/semantic_lock.h"
+
+namespace skald::saga {
+
+// How often a saga may be taken over from a dead worker without coming forward.
+inline constexpr int kTakeOversMax = 3;
+
+struct Instance {
+  tables::saga::Row row;               // as it was last committed, but for what it is copied from
+  const Definition* definition = nullptr;
+  Progress progress;
+  std::shared_ptr<void> state;
+  bool newborn = false;                // no row yet
+  bool unique_key = false;             // newborn: only where no live one has its type and key
+  std::string log;                     // lines that are not committed yet
+
+  // A copy whose state can be changed and thrown away.
+  Instance draft() const {
+    Instance copy = *this;
+    copy.state = definition->codec.copy(state.get());
+    return copy;
+  }
+  StepContext context(const Next& what, int element) const {
+    return {row.id, row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element)};
+  }
+  void note(StepView line) {
+    json::write(log, line);
+    log += '\n';
+  }
+};
+
+// Where a saga stands after a commit.
+enum class After {
+  go_on,     // more to do at once
+  call,      // a remote call is to be made
+  wait,      // unowned, until a time or a signal
+  ended,
+  parked     // a person must help
+};
+
+}  // namespace skald::saga

@@ -1,0 +1,175 @@
+#include "saga/progress.h"
+
+#include <algorithm>
+
+#include "env/seam.h"
+#include "skald/env.h"
+
+namespace skald::saga {
+namespace {
+
+using seam::Rule;
+
+// Where there is no way back, and for undoing itself: tried long, then a person is called.
+constexpr int kForwardTries = 12;
+constexpr int kUndoTries = 8;
+constexpr int kUnknownTries = 12;
+constexpr int kRestartsMax = 3;
+constexpr Duration kPauseMax = 10s;
+
+std::size_t count_of(const Step& step, const void* state) {
+  if (step.wanted && !step.wanted(state)) return 0;
+  return step.count ? step.count(state) : 1;
+}
+
+bool is_done(const Progress& progress, int step, int element) {
+  return std::ranges::find(progress.done, Done{step, element}) != progress.done.end();
+}
+
+void move_on(Progress& progress) {
+  ++progress.step;
+  progress.element = 0;
+  progress.attempt = 0;
+  progress.called = false;
+  progress.wait_until.reset();
+}
+
+void begin_undo(Progress& progress, int undo_to, std::optional<Failure> failure) {
+  progress.undoing = true;
+  progress.undo_to = undo_to;
+  progress.attempt = 0;
+  progress.called = false;
+  progress.wait_until.reset();
+  progress.failure = std::move(failure);
+}
+
+int step_named(const Definition& definition, const std::string& name) {
+  for (std::size_t i = 0; i < definition.steps.size(); ++i)
+    if (definition.steps[i].name == name) return static_cast<int>(i);
+  return 0;
+}
+
+const Step* step_in_hand(const Definition& definition, const Progress& progress) {
+  const auto index = static_cast<std::size_t>(progress.step);
+  return index < definition.steps.size() ? &definition.steps[index] : nullptr;
+}
+
+bool can_go_back(const Definition& definition, const Progress& progress) {
+  return !progress.past_pivot && !definition.forward_only;
+}
+
+}  // namespace
+
+Next next(const Definition& definition, Progress& progress, const void* state) {
+  if (progress.undoing) {
+    while (static_cast<int>(progress.done.size()) > progress.undo_to) {
+      const Done last = progress.done.back();
+      const Step& step = definition.steps[static_cast<std::size_t>(last.step)];
+      if (step.undo) return {Next::Act::undo, &step, last.step, {last.element}};
+      progress.done.pop_back();
+    }
+    if (progress.failure) return {};
+    // What was read has been undone: forward again from there.
+    progress.undoing = false;
+    progress.attempt = 0;
+  }
+  while (progress.step < static_cast<int>(definition.steps.size())) {
+    const Step& step = definition.steps[static_cast<std::size_t>(progress.step)];
+    const int count = static_cast<int>(count_of(step, state));
+    if (step.parallel) {
+      Next found{Next::Act::run, &step, progress.step, {}};
+      for (int i = 0; i < count; ++i)
+        if (!is_done(progress, progress.step, i)) found.elements.push_back(i);
+      if (!found.elements.empty()) return found;
+    } else if (progress.element < count) {
+      return {Next::Act::run, &step, progress.step, {progress.element}};
+    }
+    move_on(progress);
+  }
+  return {};
+}
+
+void succeed(Progress& progress, const Next& what, int element, const void* state) {
+  progress.called = false;
+  progress.attempt = 0;
+  progress.wait_until.reset();
+  if (what.act == Next::Act::undo) {
+    progress.done.pop_back();
+    return;
+  }
+  progress.done.push_back({what.index, element});
+  if (!what.step->parallel) ++progress.element;
+  const auto count = count_of(*what.step, state);
+  const bool whole = what.step->parallel ? what.elements.size() == 1 : progress.element >= static_cast<int>(count);
+  if (whole && what.step->pivot) {
+    progress.past_pivot = true;
+    progress.done.clear();
+  }
+  if (whole) move_on(progress);
+}
+
+Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble) {
+  ++progress.attempt;
+  if (what.act == Next::Act::undo) {
+    const int tries = seam::holds(Rule::undo_tries_capped) ? kUndoTries : 1 << 30;
+    return progress.attempt < tries ? Verdict::again : Verdict::help;
+  }
+  if (trouble.kind == Trouble::Kind::unknown)  // never guessed, and not counted as a failure
+    return progress.attempt < kUnknownTries ? Verdict::again : Verdict::help;
+  progress.called = false;  // a definite answer
+  if (!can_go_back(definition, progress)) return progress.attempt < kForwardTries ? Verdict::again : Verdict::help;
+  if (trouble.kind != Trouble::Kind::refusal && progress.attempt < trouble.retry.value_or(what.step->retry).tries) {
+    if (trouble.kind == Trouble::Kind::stale && !what.step->back_to.empty()) {
+      if (++progress.restarts >= what.step->retry.tries) {
+        begin_undo(progress, 0, trouble.failure);
+      } else {
+        const int back = step_named(definition, what.step->back_to);
+        const auto kept = std::ranges::find_if(progress.done, [&](const Done& d) { return d.step >= back; });
+        begin_undo(progress, static_cast<int>(kept - progress.done.begin()), std::nullopt);
+        progress.step = back;
+        progress.element = 0;
+      }
+      return Verdict::undo;
+    }
+    return Verdict::again;
+  }
+  begin_undo(progress, 0, trouble.failure);
+  return Verdict::undo;
+}
+
+Duration pause_after(const Retry& retry, int attempt, Random& random) {
+  const Duration pause = std::min<Duration>(retry.first * std::max(attempt, 1), kPauseMax);
+  const auto jitter = static_cast<std::int64_t>(random.next() % 1000);
+  return pause + pause * jitter / 4000;
+}
+
+bool expire(const Definition& definition, Progress& progress, const void* state) {
+  if (progress.undoing || !can_go_back(definition, progress)) return true;
+  const auto* in_hand = step_in_hand(definition, progress);
+  return turn_back(definition, progress, state,
+                   {"DEADLINE", "the saga did not end before its deadline", in_hand ? in_hand->name : ""});
+}
+
+bool turn_back(const Definition& definition, Progress& progress, const void* state, Failure failure) {
+  if (!can_go_back(definition, progress) || progress.undoing) return false;
+  const Step* in_hand = step_in_hand(definition, progress);
+  const bool asked = in_hand != nullptr && in_hand->kind == Kind::remote && progress.called;
+  if (asked && seam::holds(Rule::unknown_not_guessed)) {
+    // The call may have worked: only a cancel by key can undo what nobody knows of.
+    if (in_hand->pivot || !in_hand->undo.remote) return false;
+    for (const int element : next(definition, progress, state).elements)
+      progress.done.push_back({progress.step, element});
+  }
+  begin_undo(progress, 0, std::move(failure));
+  return true;
+}
+
+bool start_again(const Definition& definition, Progress& progress) {
+  if (!can_go_back(definition, progress) || ++progress.restarts > kRestartsMax) return false;
+  begin_undo(progress, 0, std::nullopt);
+  progress.step = 0;
+  progress.element = 0;
+  return true;
+}
+
+}  // namespace skald::saga

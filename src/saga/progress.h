@@ -1,0 +1,90 @@
+// How far a saga has come: what is stored beside its state, and the pure steps from
+// one progress to the next. Nothing here reads a clock or a database.
+//
+//   forward:  the step in hand is `step`, of it the element `element`
+//   undoing:  what is to be undone is the end of `done`, down to `undo_to`
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skald/saga_definition.h"
+#include "skald/saga_view.h"
+
+namespace skald::saga {
+
+struct Done {
+  int step = 0;
+  int element = 0;
+  bool operator==(const Done&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(Done, (), (step, element))
+
+struct Held {
+  std::string resource, key;
+  LockMode mode = LockMode::exclusive;
+};
+BOOST_DESCRIBE_STRUCT(Held, (), (resource, key, mode))
+
+// Why a saga is undone, or what it is stuck with.
+struct Failure {
+  std::string code, message, step;
+};
+BOOST_DESCRIBE_STRUCT(Failure, (), (code, message, step))
+
+struct Progress {
+  int step = 0;
+  int element = 0;
+  int attempt = 0;                  // failed tries of what is in hand
+  bool called = false;              // a remote call of it may have been made; a wait of it has begun
+  bool past_pivot = false;
+  bool undoing = false;
+  int undo_to = 0;
+  int restarts = 0;                 // of the whole, because a lock was not free out of order
+  std::vector<Done> done;
+  std::optional<Failure> failure;
+  std::optional<Time> wait_until;   // of a lock or a signal
+  std::vector<Held> locks;          // granted, rows in the table
+  std::optional<Held> queued;       // waiting for this one
+};
+BOOST_DESCRIBE_STRUCT(Progress, (),
+                      (step, element, attempt, called, past_pivot, undoing, undo_to, restarts, done, failure,
+                       wait_until, locks, queued))
+
+// What comes next; skips what is not wanted.
+struct Next {
+  enum class Act { run, undo, finish } act = Act::finish;
+  const Step* step = nullptr;
+  int index = 0;
+  std::vector<int> elements;        // one, or those of a parallel step that are not done
+};
+Next next(const Definition& definition, Progress& progress, const void* state);
+
+// The step in hand, or one element of it, has succeeded (or was undone).
+void succeed(Progress& progress, const Next& what, int element, const void* state);
+
+// What a failure leads to.
+enum class Verdict { undo, again, help };
+struct Trouble {
+  enum class Kind {
+    refusal,    // the business says no
+    stale,      // what was read has changed
+    passing,    // try again
+    unknown     // a remote call without an answer
+  } kind = Kind::refusal;
+  Failure failure;
+  std::optional<Retry> retry;       // instead of the step's own
+};
+// Turns progress towards it. `again`: the same once more, after pause_after().
+Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble);
+Duration pause_after(const Retry& retry, int attempt, Random& random);
+// Undoes what was done. False: there is no way back, because of the pivot or because
+// a call that cannot be cancelled has no answer yet.
+bool turn_back(const Definition& definition, Progress& progress, const void* state, Failure failure);
+// The saga's time is over: turned back, or past the point where that matters. False: help is needed.
+bool expire(const Definition& definition, Progress& progress, const void* state);
+// Undoes everything, then begins anew: a lock out of order was not free. False: too often.
+bool start_again(const Definition& definition, Progress& progress);
+
+}  // namespace skald::saga

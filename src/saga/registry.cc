@@ -1,0 +1,76 @@
+#include "saga/registry.h"
+
+#include "saga/progress.h"
+
+namespace skald::saga {
+namespace {
+
+int step_named(const Definition& definition, const std::string& name) {
+  if (name.empty()) return static_cast<int>(definition.steps.size());
+  for (std::size_t i = 0; i < definition.steps.size(); ++i)
+    if (definition.steps[i].name == name) return static_cast<int>(i);
+  throw Invalid("SAGA_VERSION", definition.type + ": a migration names the step '" + name + "', which does not exist");
+}
+
+std::string joined(const std::vector<std::string>& ids) {
+  std::string out;
+  for (const std::string& id : ids) out += (out.empty() ? "" : ", ") + id;
+  return out;
+}
+
+}  // namespace
+
+void Registry::add(Definition definition) {
+  check(definition);
+  const auto key = std::pair(definition.type, definition.version);
+  if (definitions_.contains(key))
+    throw Invalid("SAGA_DEFINITION", definition.type + " version " + std::to_string(definition.version) +
+                                         " is added twice: give the new one a higher version()");
+  definitions_.emplace(key, std::move(definition));
+}
+
+const Definition& Registry::latest(const std::string& type) const {
+  auto found = definitions_.upper_bound({type, std::numeric_limits<int>::max()});
+  if (found == definitions_.begin() || (--found)->first.first != type)
+    throw NotFound("NO_SUCH_SAGA", "no saga '" + type + "' is known here: add its definition to the engine");
+  return found->second;
+}
+
+const Definition& Registry::resume(tables::saga::Row& row) const {
+  const Definition& newest = latest(row.type);
+  const auto rule = newest.migrations.find(row.revision);
+  if (rule != newest.migrations.end()) {
+    const auto old = definitions_.find({row.type, row.revision});
+    auto progress = from_json<Progress>(row.progress);
+    const bool can = !progress.undoing && old != definitions_.end();
+    if (can) {
+      const auto& steps = old->second.steps;
+      const auto in_hand = static_cast<std::size_t>(progress.step);
+      const Migrated moved = rule->second({in_hand < steps.size() ? steps[in_hand].name : "", RawJson{row.state}});
+      for (Done& done : progress.done) done.step = step_named(newest, steps[static_cast<std::size_t>(done.step)].name);
+      progress.step = step_named(newest, moved.next_step);
+      row.state = moved.state.text;
+      row.progress = to_json(progress);
+      row.revision = newest.version;
+      return newest;
+    }
+  }
+  const auto own = definitions_.find({row.type, row.revision});
+  if (own == definitions_.end())
+    throw NotFound("NO_SUCH_SAGA", "version " + std::to_string(row.revision) + " of the saga '" + row.type +
+                                       "' is not known here: keep its definition until its sagas have ended");
+  return own->second;
+}
+
+void Registry::must_fit(std::span<const tables::saga::InFlight> in_flight) const {
+  for (const auto& flying : in_flight) {
+    if (definitions_.contains({flying.type, flying.revision})) continue;
+    const bool known = std::ranges::any_of(definitions_, [&](const auto& d) { return d.first.first == flying.type; });
+    if (!known) continue;  // another service's on the same database
+    throw Invalid("SAGA_VERSION", "sagas of '" + flying.type + "' version " + std::to_string(flying.revision) +
+                                      " are in flight and nothing here can go on with them (" + joined(flying.ids) +
+                                      "): keep that version added beside the new one");
+  }
+}
+
+}  // namespace skald::saga

@@ -1,0 +1,280 @@
+#include "saga/runner.h"
+
+#include <algorithm>
+
+#include "env/seam.h"
+#include "saga/call.h"
+#include "skald/id.h"
+
+namespace skald::saga {
+namespace {
+
+constexpr std::size_t kInHandMax = 1024;
+constexpr std::size_t kClaimMax = 64;
+constexpr Duration kIdleMax = std::chrono::hours(1);
+constexpr Duration kPauseAfterError = 500ms;
+constexpr int kRunsMax = 64;
+
+std::int64_t ticks(Instant instant) { return instant.time_since_epoch().count(); }
+
+Started started(const Instance& saga, bool joined = false) {
+  Started out{saga.row.id, saga.row.status, joined, {}};
+  if (!saga.row.error_code.empty()) out.error = SagaError{saga.row.error_code, saga.row.error_message};
+  return out;
+}
+
+}  // namespace
+
+Runner::Runner(Env env, Database& db, const Registry& registry, RunnerHooks hooks, GroupLimits limits)
+    : env_(env),
+      db_(db),
+      registry_(registry),
+      hooks_(std::move(hooks)),
+      limits_(limits),
+      next_look_(ticks(env.clock.steady())) {}
+
+Runner::Handle Runner::make(const Definition& definition, std::shared_ptr<void> state, const StartOptions& options) {
+  auto saga = std::make_unique<Instance>();
+  saga->definition = &definition;
+  saga->state = std::move(state);
+  saga->newborn = true;
+  saga->unique_key = !options.key.empty() && options.on_duplicate != OnDuplicate::allow;
+  saga->row.id = options.id.empty() ? make_id(env_.clock.now(), env_.random) : options.id;
+  saga->row.root = saga->row.id;
+  saga->row.type = definition.type;
+  saga->row.revision = definition.version;
+  saga->row.key = options.key;
+  saga->row.started_at = env_.clock.now();
+  return saga;
+}
+
+std::optional<Started> Runner::start_first(Instance& saga, const StartOptions& options, After& after) {
+  try {
+    after = commit(saga, std::nullopt);
+    return std::nullopt;
+  } catch (const Conflict& error) {
+    if (error.code() != "SAGA_RUNS" || options.on_duplicate == OnDuplicate::refuse) throw;
+  }
+  const auto live = db_.write_result(
+      "find saga", [&](Transaction& tx) { return tables::saga::find_live(tx, saga.row.type, saga.row.key); });
+  if (!live) throw Busy("SAGA_JUST_ENDED", "the saga of this key has just ended: try again", 100ms);
+  return Started{live->id, live->status, true, {}};
+}
+
+Started Runner::start(const Definition& definition, std::shared_ptr<void> state, const StartOptions& options) {
+  Handle saga = make(definition, std::move(state), options);
+  After after{};
+  if (auto joined = start_first(*saga, options, after)) return *joined;
+  const Started out = started(*saga);
+  put_back(std::move(saga), after);
+  return out;
+}
+
+Started Runner::run(const Definition& definition, std::shared_ptr<void> state, const StartOptions& options) {
+  Handle saga = make(definition, std::move(state), options);
+  After after{};
+  if (auto joined = start_first(*saga, options, after)) return *joined;
+  while ((after == After::go_on || after == After::call) && !saga->row.owner.empty()) {
+    const auto before = after;
+    try {
+      after = step(*saga, before);
+    } catch (const Error&) {  // it is durable: others go on with it
+      put_back(std::move(saga), After::go_on);
+      throw;
+    }
+  }
+  const Started out = started(*saga);
+  put_back(std::move(saga), after);
+  return out;
+}
+
+std::vector<std::string> Runner::types() const {
+  std::vector<std::string> out;
+  for (const auto& [name, definition] : registry_.all())
+    if (out.empty() || out.back() != name.first) out.push_back(name.first);
+  return out;
+}
+
+bool Runner::run_one() {
+  if (draining_) return false;
+  Ready ready;
+  {
+    std::lock_guard lock(mutex_);
+    const Instant now = env_.clock.steady();
+    const auto due = std::ranges::find_if(ready_, [&](const Ready& r) { return r.not_before <= now; });
+    if (due == ready_.end()) return false;
+    ready = std::move(*due);
+    ready_.erase(due);
+  }
+  ++in_hand_;
+  try {
+    if (ready.reload) ready.saga = reload(*ready.saga);
+    if (ready.saga) {
+      const After after = step(*ready.saga, ready.after);
+      put_back(std::move(ready.saga), after);
+    }
+  } catch (const Stale&) {
+    env_.observer.count("sagas_lost_to_others_total");
+  } catch (const std::exception& error) {
+    env_.observer.count("saga_errors_total");
+    env_.observer.log(Observer::Level::warn, "a saga could not go on and is tried again",
+                      "\"saga\":" + to_json(ready.saga->row.id) + ",\"error\":" + to_json(std::string(error.what())));
+    std::lock_guard lock(mutex_);
+    ready_.push_back({std::move(ready.saga), After::go_on, env_.clock.steady() + kPauseAfterError, true});
+    look_at(kPauseAfterError);
+  }
+  --in_hand_;
+  return true;
+}
+
+Duration Runner::ready_in() {
+  std::lock_guard lock(mutex_);
+  const Instant now = env_.clock.steady();
+  Duration soonest = kIdleMax;
+  for (const Ready& ready : ready_) soonest = std::clamp<Duration>(ready.not_before - now, Duration::zero(), soonest);
+  return soonest;
+}
+
+// What is in memory may be behind or ahead of what was committed: the table knows.
+Runner::Handle Runner::reload(const Instance& saga) {
+  auto row = db_.read_result([&](Transaction& tx) { return tables::saga::find(tx, saga.row.id); });
+  if (!row || row->owner.empty() || row->owner != hooks_.worker() || row->fence != saga.row.fence) return nullptr;
+  return load(std::move(*row));
+}
+
+Runner::Handle Runner::load(tables::saga::Row row) const {
+  auto saga = std::make_unique<Instance>();
+  saga->definition = &registry_.resume(row);
+  saga->progress = from_json<Progress>(row.progress);
+  saga->state = saga->definition->codec.read(RawJson{row.state});
+  saga->row = std::move(row);
+  saga->row.log.clear();
+  return saga;
+}
+
+After Runner::step(Instance& saga, After before) {
+  const bool asked = before == After::call || (saga.progress.called && awaits_answer(saga));
+  if (!asked || saga.row.take_overs >= kTakeOversMax) return commit(saga, std::nullopt);
+  return commit(saga, call(env_, saga, hooks_.side_by_side));
+}
+
+After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
+  Trial trial;
+  if (trouble) trial.stops.emplace(0, std::move(*trouble));
+  bool result_alone = !saga.log.empty();  // what a call came to is in memory only
+  for (int runs = 0; runs < kRunsMax; ++runs) {
+    std::optional<Instance> draft;
+    After after{};
+    std::optional<Duration> wakes_in;
+    bool others = false;
+    try {
+      db_.write(saga.definition->type, [&](Transaction& tx) {
+        draft = saga.draft();
+        Group group(env_, tx, *draft, trial, limits_);
+        after = group.run(hooks_.worker());
+        wakes_in = group.wakes_in();
+        others = !group.woken().empty();
+      });
+    } catch (const PlaceTaken&) {
+      trial.alone = true;
+      continue;
+    } catch (...) {
+      if (!trial.met) throw;
+      if (std::exchange(result_alone, false) && seam::holds(seam::Rule::result_committed_alone)) {
+        commit_result_alone(saga);
+        continue;
+      }
+      const bool rollback =
+          trial.rollback_undoes_all && trial.met->kind == Trouble::Kind::refusal && trial.stops.empty();
+      const int at = rollback ? 0 : trial.ran;
+      trial.stops.erase(trial.stops.lower_bound(at), trial.stops.end());
+      trial.stops.emplace(at, *trial.met);
+      continue;
+    }
+    saga = std::move(*draft);
+    saga.newborn = false;
+    saga.log.clear();
+    if (others) look_at(Duration::zero());
+    if (wakes_in) look_at(*wakes_in);
+    if (after == After::ended)
+      env_.observer.count(saga.progress.undoing ? "sagas_compensated_total" : "sagas_completed_total");
+    if (after == After::parked) {
+      env_.observer.count("sagas_parked_total");
+      env_.observer.log(Observer::Level::error, "a saga needs help",
+                        "\"saga\":" + to_json(saga.row.id) + ",\"code\":" + to_json(saga.row.error_code));
+    }
+    return after;
+  }
+  throw Unavailable("SAGA_UNSETTLED", "the steps of a saga keep failing in other places: it is tried again later");
+}
+
+void Runner::commit_result_alone(Instance& saga) {
+  Instance draft = saga;
+  db_.write("result of a call", [&](Transaction& tx) {
+    draft = saga;
+    if (!tables::saga::hold(tx, saga.row.id, saga.row.owner, saga.row.fence))
+      throw Stale("SAGA_TAKEN", "another worker has taken this saga over");
+    draft.row.progress = to_json(draft.progress);
+    draft.row.state = draft.definition->codec.write(draft.state.get());
+    draft.row.log = std::move(draft.log);
+    tables::saga::update(tx, draft.row);
+  });
+  saga = std::move(draft);
+  saga.log.clear();
+}
+
+void Runner::put_back(Handle saga, After after) {
+  if (after != After::go_on && after != After::call) return;
+  if (saga->row.owner.empty()) {
+    look_at(Duration::zero());
+    if (hooks_.announce) hooks_.announce();
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    ready_.push_back({std::move(saga), after, env_.clock.steady(), false});
+  }
+  if (hooks_.wake) hooks_.wake();
+}
+
+void Runner::look_at(Duration in) {
+  const std::int64_t at = ticks(env_.clock.steady() + std::min(in, kIdleMax));
+  std::int64_t known = next_look_.load();
+  while (at < known && !next_look_.compare_exchange_weak(known, at)) {}
+  if (hooks_.wake) hooks_.wake();
+}
+
+void Runner::note_due(Duration in) { look_at(std::max(in, Duration::zero())); }
+
+Duration Runner::poll() {
+  const std::string worker = hooks_.worker();
+  if (worker.empty() || draining_) return 1s;
+  const auto now = ticks(env_.clock.steady());
+  if (next_look_ > now) return Duration(next_look_ - now);
+  std::size_t room = 0;
+  {
+    std::lock_guard lock(mutex_);
+    room = std::min(kClaimMax, kInHandMax - std::min(kInHandMax, ready_.size()));
+  }
+  if (room == 0) return 10ms;
+  next_look_ = ticks(env_.clock.steady() + kIdleMax);
+  const std::vector<std::string> known = types();
+  std::vector<tables::saga::Row> claimed;
+  std::optional<Time> next;
+  Time at{};
+  try {
+    db_.write("claim sagas", [&](Transaction& tx) {
+      claimed = tables::saga::claim_due(tx, worker, known, room);
+      next = tables::saga::next_wake(tx, known);
+      at = tx.now();
+    });
+  } catch (...) {
+    look_at(kPauseAfterError);
+    throw;
+  }
+  if (next) look_at(std::max<Duration>(*next - at, Duration::zero()));
+  for (auto& row : claimed) put_back(load(std::move(row)), After::go_on);
+  return std::max<Duration>(Duration(next_look_ - ticks(env_.clock.steady())), Duration::zero());
+}
+
+}  // namespace skald::saga

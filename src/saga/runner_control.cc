@@ -1,0 +1,85 @@
+// Runner: what people and other code decide about a saga.
+#include "saga/runner.h"
+#include "store/tables/signal.h"
+
+namespace skald::saga {
+namespace {
+
+tables::saga::Row live_saga(Transaction& tx, std::string_view id) {
+  auto row = tables::saga::find_locked(tx, id);
+  if (!row) throw NotFound("SAGA_NOT_FOUND", "there is no saga with this id");
+  if (has_ended(row->status)) throw Conflict("SAGA_ENDED", "the saga has ended: nothing about it can be changed");
+  return std::move(*row);
+}
+
+}  // namespace
+
+void Runner::signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
+                    std::string_view id) {
+  const auto row = live_saga(tx, saga_id);
+  if (!tables::signal::insert(tx, id, saga_id, name, payload)) return;
+  if (row.owner.empty() && row.status == SagaStatus::WAITING) tables::saga::wake(tx, std::span(&row.id, 1));
+}
+
+void Runner::retry(Transaction& tx, std::string_view saga_id) {
+  auto row = live_saga(tx, saga_id);
+  if (row.status != SagaStatus::NEEDS_HELP)
+    throw Conflict("SAGA_NOT_PARKED", "only a saga that needs help can be retried; this one goes on by itself");
+  auto progress = from_json<Progress>(row.progress);
+  progress.attempt = 0;
+  if (!progress.undoing) progress.failure.reset();
+  row.progress = to_json(progress);
+  row.status = progress.undoing ? SagaStatus::COMPENSATING : SagaStatus::RUNNING;
+  row.take_overs = 0;
+  row.deadline_at.reset();  // a person has decided: its time does not count any more
+  row.wake_at = tx.now();
+  row.log.clear();
+  tables::saga::update(tx, row);
+}
+
+void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_view why) {
+  auto row = live_saga(tx, saga_id);
+  if (!row.owner.empty()) throw Busy("SAGA_RUNS", "a worker is at this saga just now: try again", 1s);
+  Instance saga = *load(row);
+  if (!turn_back(*saga.definition, saga.progress, saga.state.get(), {"COMPENSATED_BY_HAND", std::string(why), ""}))
+    throw Conflict("NO_WAY_BACK",
+                   "the saga is past its pivot, is being undone, or waits for an answer that cannot be cancelled");
+  SemanticLocks locks;
+  locks.leave_queue(tx, saga);
+  row.progress = to_json(saga.progress);
+  row.status = SagaStatus::COMPENSATING;
+  row.wake_at = tx.now();
+  row.log.clear();
+  tables::saga::update(tx, row);
+  tables::saga::wake(tx, locks.woken());
+}
+
+SagaView view_of(const tables::saga::Row& row, const Registry& registry) {
+  SagaView view;
+  view.id = row.id;
+  view.type = row.type;
+  if (!row.key.empty()) view.key = row.key;
+  if (!row.parent.empty()) view.parent = row.parent;
+  view.status = row.status;
+  view.state = RawJson{row.state};
+  view.started_at = row.started_at;
+  view.finished_at = row.finished_at;
+  view.wakes_at = row.wake_at;
+  if (!row.error_code.empty()) view.error = SagaError{row.error_code, row.error_message};
+  std::string_view log = row.log;
+  while (!log.empty()) {
+    const auto end = std::min(log.find('\n'), log.size());
+    view.steps.push_back(from_json<StepView>(log.substr(0, end)));
+    log.remove_prefix(std::min(end + 1, log.size()));
+  }
+  const auto found = registry.all().find({row.type, row.revision});
+  if (found == registry.all().end() || has_ended(row.status)) return view;
+  auto progress = from_json<Progress>(row.progress);
+  const auto& steps = found->second.steps;
+  const auto in_hand = progress.undoing && !progress.done.empty() ? static_cast<std::size_t>(progress.done.back().step)
+                                                                  : static_cast<std::size_t>(progress.step);
+  if (in_hand < steps.size()) view.step = steps[in_hand].name;
+  return view;
+}
+
+}  // namespace skald::saga

@@ -1,0 +1,20 @@
+// What a runner is given by the process around it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace skald::saga {
+
+// Runs all of them, side by side where it can, and returns when they have ended.
+using SideBySide = std::function<void(std::vector<std::function<void()>>)>;
+
+struct RunnerHooks {
+  std::function<std::string()> worker;         // this process's worker id; empty: it may own nothing now
+  std::function<void()> wake;                  // run_one() or poll() has something to do
+  std::function<void()> announce;              // other processes should poll
+  SideBySide side_by_side;
+};
+
+}  // namespace skald::saga

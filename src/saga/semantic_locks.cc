@@ -1,0 +1,215 @@
+#include "saga/semantic_locks.h"
+
+#include <algorithm>
+#include <set>
+
+#include "env/seam.h"
+
+namespace skald::saga {
+namespace {
+
+using seam::Rule;
+using tables::semantic_lock::Place;
+using tables::semantic_lock::Request;
+using tables::semantic_lock::Row;
+namespace table = tables::semantic_lock;
+
+auto order_of(const Place& place) { return std::tie(place.resource, place.key); }
+
+bool holds(const Instance& saga, const Request& request) {
+  return std::ranges::any_of(saga.progress.locks, [&](const Held& held) {
+    return held.resource == request.place.resource && held.key == request.place.key &&
+           (held.mode == LockMode::exclusive || request.mode == LockMode::shared);
+  });
+}
+
+// The row that stands in the way of `request`, by its holder or by who came first.
+const Row* obstacle(const std::vector<Row>& rows, const Request& request, const std::string& root) {
+  for (const Row& row : rows) {
+    if (row.place != request.place || row.root == root) continue;
+    const bool compatible = row.granted && row.mode == LockMode::shared && request.mode == LockMode::shared;
+    if (!compatible && (row.granted || seam::holds(Rule::queue_is_fair))) return &row;
+  }
+  return nullptr;
+}
+
+Trouble busy(const Row& holder, const WhenBusy& policy, const std::string& step, bool parked) {
+  const std::string who = holder.place.resource + " " + holder.place.key + " is held by saga " + holder.root +
+                          " since " + format_time(holder.since) + " in step '" + holder.step + "'" +
+                          (parked ? ", which waits for a person" : "");
+  Trouble trouble{Trouble::Kind::refusal, {"BUSY", who + ": try again later", step}, {}};
+  if (policy.kind == WhenBusy::Kind::retry) {
+    trouble.kind = Trouble::Kind::passing;
+    trouble.retry = Retry{policy.tries, policy.pause};
+  }
+  return trouble;
+}
+
+bool is_parked(Transaction& tx, const std::string& saga_id) {
+  const auto row = tables::saga::find(tx, saga_id);
+  return row && row->status == SagaStatus::NEEDS_HELP;
+}
+
+// Who may go on once `gone` has left: the head of the queue, and those behind it
+// that can share with it.
+std::vector<const Row*> heirs(const std::vector<Row>& rows, const Place& place, const std::string& gone) {
+  std::vector<const Row*> out;
+  bool held = false, exclusively = false;
+  for (const Row& row : rows) {
+    if (row.place != place || row.root == gone || !row.granted) continue;
+    held = true;
+    exclusively = exclusively || row.mode == LockMode::exclusive;
+  }
+  for (const Row& row : rows) {
+    if (row.place != place || row.root == gone || row.granted) continue;
+    if (exclusively || (row.mode == LockMode::exclusive && held)) break;
+    out.push_back(&row);
+    held = true;
+    exclusively = row.mode == LockMode::exclusive;
+  }
+  return out;
+}
+
+WhenBusy policy_of(const Instance& saga, const Place& place) {
+  for (const Step& step : saga.definition->steps)
+    for (const Holds& declared : step.holds) {
+      if (declared.resource != place.resource) continue;
+      const auto keys = declared.keys(saga.state.get());
+      if (std::ranges::find(keys, place.key) != keys.end()) return declared.when_busy(saga.state.get());
+    }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Request> SemanticLocks::wanted(const Instance& saga, int index) const {
+  std::vector<Request> out;
+  const bool first = saga.progress.locks.empty();
+  const auto& steps = saga.definition->steps;
+  if (steps[static_cast<std::size_t>(index)].holds.empty()) return out;
+  for (std::size_t i = static_cast<std::size_t>(index);
+       i < (first ? steps.size() : static_cast<std::size_t>(index) + 1); ++i) {
+    for (const Holds& declared : steps[i].holds) {
+      const auto mode = declared.mode(saga.state.get());
+      if (!mode) continue;
+      for (std::string& key : declared.keys(saga.state.get())) {
+        const Request request{{declared.resource, std::move(key)}, *mode};
+        const auto same = std::ranges::find(out, request.place, &Request::place);
+        if (same != out.end()) same->mode = std::max(same->mode, request.mode);
+        else if (!holds(saga, request)) out.push_back(request);
+      }
+    }
+  }
+  std::ranges::sort(out, [](const Request& a, const Request& b) { return order_of(a.place) < order_of(b.place); });
+  return out;
+}
+
+LockAnswer SemanticLocks::take(Transaction& tx, Instance& saga, int index, bool alone) {
+  if (saga.progress.queued) {
+    const LockAnswer answer = settle_queued(tx, saga);
+    if (answer.kind != LockAnswer::Kind::granted) return answer;
+  }
+  const std::vector<Request> requests = wanted(saga, index);
+  if (requests.empty()) return {};
+  const Step& step = saga.definition->steps[static_cast<std::size_t>(index)];
+  std::vector<Place> places;
+  for (const Request& request : requests) places.push_back(request.place);
+  std::vector<Row> rows;
+  if (alone) {
+    rows = table::enter(tx, places);
+  } else {
+    auto found = table::probe(tx, requests);
+    if (!found) throw PlaceTaken{};
+    rows = std::move(*found);
+  }
+  bool later_only = true;
+  for (const Held& held : saga.progress.locks)
+    later_only = later_only && std::tie(held.resource, held.key) < order_of(requests.front().place);
+  for (const Request& request : requests) {
+    const Row* holder = obstacle(rows, request, saga.row.root);
+    if (holder == nullptr) {
+      saga.progress.locks.push_back({request.place.resource, request.place.key, request.mode});
+      taken_.push_back({request.place, saga.row.root, saga.row.id, request.mode, true, 0, tx.now(), step.name});
+      continue;
+    }
+    const WhenBusy policy = policy_of(saga, request.place);
+    if (policy.kind != WhenBusy::Kind::wait)
+      return {LockAnswer::Kind::refused, busy(*holder, policy, step.name, is_parked(tx, holder->root))};
+    if (!later_only && seam::holds(Rule::locks_in_order)) return {LockAnswer::Kind::out_of_order, {}};
+    if (!alone) throw PlaceTaken{};  // to stand in the queue one must be alone at its end
+    table::insert(tx, {request.place, saga.row.root, saga.row.id, request.mode, false, 0, tx.now(), step.name});
+    saga.progress.queued = Held{request.place.resource, request.place.key, request.mode};
+    saga.progress.wait_until = tx.now() + policy.limit;
+    return {LockAnswer::Kind::queued, {}};
+  }
+  return {};
+}
+
+// Granted meanwhile, or its time is over: the row decides, and nobody else is at it.
+LockAnswer SemanticLocks::settle_queued(Transaction& tx, Instance& saga) {
+  const Held queued = *saga.progress.queued;
+  const Place place{queued.resource, queued.key};
+  const auto rows = table::enter(tx, std::span(&place, 1));
+  const auto own = std::ranges::find_if(rows, [&](const Row& row) { return row.root == saga.row.root; });
+  const bool granted = own != rows.end() && own->granted;
+  if (granted) {
+    saga.progress.locks.push_back(queued);
+    saga.progress.queued.reset();
+    saga.progress.wait_until.reset();
+    return {};
+  }
+  if (own != rows.end() && saga.progress.wait_until && tx.now() < *saga.progress.wait_until)
+    return {LockAnswer::Kind::queued, {}};
+  const Row* holder = obstacle(rows, {place, queued.mode}, saga.row.root);
+  Trouble trouble = busy(holder != nullptr ? *holder : *own, {}, own != rows.end() ? own->step : "",
+                         holder != nullptr && is_parked(tx, holder->root));
+  leave_queue(tx, saga);
+  return {LockAnswer::Kind::refused, std::move(trouble)};
+}
+
+void SemanticLocks::keep(Transaction& tx) const {
+  for (const Row& row : taken_) table::insert(tx, row);
+}
+
+// Takes `root` off a place and lets those go on who can.
+void SemanticLocks::vacate(Transaction& tx, const std::vector<Row>& rows, const Place& place, const std::string& root) {
+  table::remove(tx, place, root);
+  if (!seam::holds(Rule::release_grants)) return;
+  for (const Row* heir : heirs(rows, place, root)) {
+    table::grant(tx, *heir);
+    woken_.push_back(heir->waiter);
+  }
+}
+
+void SemanticLocks::release(Transaction& tx, Instance& saga) {
+  leave_queue(tx, saga);
+  const bool has_children =
+      std::ranges::any_of(saga.definition->steps, [](const Step& step) { return step.kind == Kind::child; });
+  std::vector<Place> places;
+  if (saga.row.root != saga.row.id) return;  // its root holds them
+  if (has_children && !saga.newborn) {
+    places = table::held_by(tx, saga.row.root);
+  } else {
+    for (const Held& held : saga.progress.locks) {
+      const Place place{held.resource, held.key};
+      if (std::ranges::find(taken_, place, &Row::place) == taken_.end()) places.push_back(place);
+    }
+  }
+  saga.progress.locks.clear();
+  taken_.clear();
+  if (places.empty()) return;
+  const auto rows = table::enter(tx, places);
+  for (const Place& place : places) vacate(tx, rows, place, saga.row.root);
+}
+
+void SemanticLocks::leave_queue(Transaction& tx, Instance& saga) {
+  if (!saga.progress.queued) return;
+  const Place place{saga.progress.queued->resource, saga.progress.queued->key};
+  const auto rows = table::enter(tx, std::span(&place, 1));
+  const auto own = std::ranges::find_if(rows, [&](const Row& row) { return row.root == saga.row.root; });
+  if (own != rows.end()) vacate(tx, rows, place, saga.row.root);
+  saga.progress.queued.reset();
+  saga.progress.wait_until.reset();
+}
+
+}  // namespace skald::saga

@@ -1,0 +1,150 @@
+#include "saga/saga_fixture.h"
+
+namespace skald::saga {
+namespace {
+
+class SemanticLocksTest : public SagaFixture {
+ protected:
+  // Holds its lock until it is told to end.
+  static Saga<Trip> holder(LockMode mode, WhenBusy when_busy, std::string type = "holder") {
+    return Saga<Trip>(std::move(type))
+        .local("touch", adds("touch"))
+        .undo(removes("touch"))
+        .holds("product", &Trip::name, mode, when_busy)
+        .await("end", "end", [](Local&, Trip&, const RawJson&) {})
+        .timeout(1h);
+  }
+  void end(const std::string& id) {
+    db().write("end", [&](Transaction& tx) { runner_->signal(tx, id, "end", "{}", "s"); });
+    runner_->note_due(Duration::zero());
+    settle(*runner_);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Both, SemanticLocksTest, testing::Values(Dialect::sqlite, Dialect::postgres), dialect_name);
+
+TEST_P(SemanticLocksTest, WaitersGoOnInOrderOfArrivalWhenTheHolderEnds) {
+  const auto saga = holder(exclusive, wait_up_to(1h));
+  know(saga);
+  const Started a = start(saga, {.name = "A"}), b = start(saga, {.name = "A"}), c = start(saga, {.name = "A"});
+  const Started other = start(saga, {.name = "B"});
+  EXPECT_EQ(effects("touch"), 2) << "one at each product";
+  EXPECT_EQ(view(b.id).status, SagaStatus::WAITING);
+  EXPECT_EQ(view(b.id).step, "touch");
+  end(a.id);
+  EXPECT_EQ(view(b.id).step, "end") << "it went on by itself";
+  EXPECT_EQ(view(c.id).step, "touch") << "the later one still waits";
+  end(b.id);
+  EXPECT_EQ(view(c.id).step, "end");
+  end(c.id);
+  end(other.id);
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
+TEST_P(SemanticLocksTest, ARejectedSagaIsToldWhoHoldsIt) {
+  const auto saga = holder(exclusive, wait_up_to(1h));
+  const auto hasty = holder(exclusive, reject, "hasty");
+  know(saga);
+  know(hasty);
+  const Started a = start(saga, {.name = "A"});
+  const Started b = start(hasty, {.name = "A"});
+  EXPECT_EQ(b.status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(b.error->code, "BUSY");
+  EXPECT_NE(b.error->message.find(a.id), std::string::npos);
+  EXPECT_NE(b.error->message.find("touch"), std::string::npos);
+}
+
+TEST_P(SemanticLocksTest, AWaiterWhoseTimeIsOverIsRefusedAndLeavesTheQueue) {
+  const auto saga = holder(exclusive, wait_up_to(2ms));
+  know(saga);
+  const Started a = start(saga, {.name = "A"});
+  const Started b = start(saga, {.name = "A"});
+  settle(*runner_);
+  EXPECT_EQ(view(b.id).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(b.id).error->code, "BUSY");
+  EXPECT_EQ(rows_in("skald_lock"), 1);
+  end(a.id);
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
+TEST_P(SemanticLocksTest, ARetryingSagaTriesAsOftenAsItSays) {
+  const auto saga = holder(exclusive, wait_up_to(1h));
+  const auto stubborn = holder(exclusive, try_again(3, 1ms), "stubborn");
+  know(saga);
+  know(stubborn);
+  const Started a = start(saga, {.name = "A"});
+  const Started b = start(stubborn, {.name = "A"});
+  EXPECT_EQ(b.status, SagaStatus::RUNNING);
+  settle(*runner_);
+  EXPECT_EQ(view(b.id).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(b.id).error->code, "BUSY");
+  EXPECT_EQ(view(b.id).steps.size(), 3u);
+}
+
+TEST_P(SemanticLocksTest, SharersRunSideBySideAndKeepAnExclusiveOneOut) {
+  const auto sharing = holder(shared, wait_up_to(1h), "sharing");
+  const auto alone = holder(exclusive, wait_up_to(1h), "alone");
+  know(sharing);
+  know(alone);
+  const Started a = start(sharing, {.name = "A"}), b = start(sharing, {.name = "A"});
+  const Started c = start(alone, {.name = "A"}), d = start(sharing, {.name = "A"});
+  EXPECT_EQ(view(b.id).step, "end");
+  EXPECT_EQ(view(c.id).step, "touch");
+  EXPECT_EQ(view(d.id).step, "touch") << "who comes later does not overtake the queue";
+  end(a.id);
+  EXPECT_EQ(view(c.id).step, "touch");
+  end(b.id);
+  EXPECT_EQ(view(c.id).step, "end");
+  EXPECT_EQ(view(d.id).step, "touch");
+  end(c.id);
+  EXPECT_EQ(view(d.id).step, "end");
+}
+
+TEST_P(SemanticLocksTest, ASagaThatEndsInOneTransactionLeavesNoRow) {
+  const auto quick =
+      Saga<Trip>("quick").local("touch", adds("touch")).undo(removes("touch")).holds("product", &Trip::name, exclusive);
+  know(quick);
+  EXPECT_EQ(start(quick, {.name = "A"}).status, SagaStatus::COMPLETED);
+  const auto saga = holder(exclusive, wait_up_to(1h));
+  know(saga);
+  const Started a = start(saga, {.name = "A"});
+  const Started b = start(quick, {.name = "A"});
+  EXPECT_EQ(b.status, SagaStatus::WAITING) << "but it respects a holder";
+  end(a.id);
+  EXPECT_EQ(view(b.id).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
+TEST_P(SemanticLocksTest, OppositeOrdersDoNotDeadlock) {
+  const auto ends = [](const std::string& first, const std::string& second, std::string type) {
+    return Saga<Trip>(std::move(type))
+        .local("one", adds("one"))
+        .undo(removes("one"))
+        .holds(
+            "product", [first](const Trip&) { return first; }, exclusive, wait_up_to(1h))
+        .commit()
+        .local("two", adds("two"))
+        .undo(removes("two"))
+        .holds(
+            "product",
+            [second](const Trip& t) {
+              return t.amount > 0 ? std::vector<std::string>{second} : std::vector<std::string>{};
+            },
+            exclusive, wait_up_to(1h))
+        .local("set", [](Local&, Trip&) {})
+        .nothing_to_undo();
+  };
+  const auto ab = ends("A", "B", "ab"), ba = ends("B", "A", "ba");
+  know(ab);
+  know(ba);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 10; ++i) {
+    ids.push_back(start(ab, {.amount = 1}).id);
+    ids.push_back(start(ba, {.amount = 1}).id);
+  }
+  settle(*runner_);
+  for (const auto& id : ids) EXPECT_EQ(view(id).status, SagaStatus::COMPLETED) << view(id).step;
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
+}  // namespace
+}  // namespace skald::saga

@@ -1,0 +1,180 @@
+#include "store/tables/saga.h"
+
+#include "base/hash.h"
+
+namespace skald::tables::saga {
+namespace {
+
+#define SKALD_SAGA_COLUMNS                                                                                      \
+  "id, type, revision, key, parent, root, status, owner, fence, take_overs, wake_at, deadline_at, started_at, " \
+  "finished_at, progress, state, log, error_code, error_message"
+
+Row row_at(const Rows& rows, std::size_t i) {
+  Row row;
+  std::size_t c = 0;
+  const auto text = [&] { return rows.get<std::optional<std::string>>(i, c++).value_or(""); };
+  const auto number = [&] { return rows.get<std::int64_t>(i, c++); };
+  const auto time = [&] { return rows.get<std::optional<Time>>(i, c++); };
+  row.id = text();
+  row.type = text();
+  row.revision = static_cast<int>(number());
+  row.key = text();
+  row.parent = text();
+  row.root = text();
+  row.status = rows.get<SagaStatus>(i, c++);
+  row.owner = text();
+  row.fence = number();
+  row.take_overs = static_cast<int>(number());
+  row.wake_at = time();
+  row.deadline_at = time();
+  row.started_at = rows.get<Time>(i, c++);
+  row.finished_at = time();
+  row.progress = text();
+  row.state = text();
+  row.log = text();
+  row.error_code = text();
+  row.error_message = text();
+  return row;
+}
+
+std::vector<Row> rows_of(const Rows& rows) {
+  std::vector<Row> out;
+  for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(row_at(rows, i));
+  return out;
+}
+
+std::optional<Row> first_of(const Rows& rows) {
+  if (rows.empty()) return std::nullopt;
+  return row_at(rows, 0);
+}
+
+std::optional<std::string_view> or_null(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
+}
+
+std::string json_of(std::span<const std::string> texts) {
+  return to_json(std::vector<std::string>(texts.begin(), texts.end()));
+}
+
+std::int64_t key_lock(std::string_view type, std::string_view key) {
+  return static_cast<std::int64_t>(hash64(unambiguous({"skald-saga-key", type, key})));
+}
+
+}  // namespace
+
+void insert(Transaction& tx, const Row& row) {
+  tx.witness("SELECT 1 FROM skald_saga WHERE id = $1", row.id);
+  tx.enqueue(
+      "INSERT INTO skald_saga (" SKALD_SAGA_COLUMNS
+      ", live) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
+      row.id, row.type, row.revision, row.key, row.parent, row.root, row.status, or_null(row.owner), row.fence,
+      row.take_overs, row.wake_at, row.deadline_at, row.started_at, row.finished_at, row.progress, row.state, row.log,
+      row.error_code, row.error_message, has_ended(row.status) ? 0 : 1);
+}
+
+void update(Transaction& tx, const Row& row) {
+  tx.enqueue(
+      "UPDATE skald_saga SET revision = $2, status = $3, owner = $4, take_overs = $5, wake_at = $6, deadline_at = $7, "
+      "finished_at = $8, progress = $9, state = $10, log = log || CAST($11 AS TEXT), error_code = $12, "
+      "error_message = $13, live = $14 WHERE id = $1",
+      row.id, row.revision, row.status, or_null(row.owner), row.take_overs, row.wake_at, row.deadline_at,
+      row.finished_at, row.progress, row.state, row.log, row.error_code, row.error_message,
+      has_ended(row.status) ? 0 : 1);
+}
+
+bool hold(Transaction& tx, std::string_view id, std::string_view owner, std::int64_t fence) {
+  if (tx.on(Dialect::postgres))
+    return !tx.query("SELECT 1 FROM skald_saga WHERE id = $1 AND owner = $2 AND fence = $3 FOR UPDATE", id, owner,
+                     fence)
+                .empty();
+  return !tx.query("SELECT 1 FROM skald_saga WHERE id = $1 AND owner = $2 AND fence = $3", id, owner, fence).empty();
+}
+
+std::optional<Row> find(Transaction& tx, std::string_view id) {
+  return first_of(tx.query("SELECT " SKALD_SAGA_COLUMNS " FROM skald_saga WHERE id = $1", id));
+}
+
+std::optional<Row> find_locked(Transaction& tx, std::string_view id) {
+  if (tx.on(Dialect::sqlite)) return find(tx, id);
+  return first_of(tx.query("SELECT " SKALD_SAGA_COLUMNS " FROM skald_saga WHERE id = $1 FOR UPDATE", id));
+}
+
+std::optional<Row> find_live(Transaction& tx, std::string_view type, std::string_view key) {
+  if (tx.on(Dialect::postgres)) tx.enqueue("SELECT pg_advisory_xact_lock($1)", key_lock(type, key));
+  return first_of(
+      tx.query("SELECT " SKALD_SAGA_COLUMNS " FROM skald_saga WHERE type = $1 AND key = $2 AND live = 1", type, key));
+}
+
+std::vector<Row> claim_due(Transaction& tx, std::string_view owner, std::span<const std::string> types,
+                           std::size_t limit) {
+  constexpr std::string_view postgres =
+      "UPDATE skald_saga SET owner = $1, fence = fence + 1, wake_at = NULL WHERE id IN (SELECT id FROM skald_saga "
+      "WHERE live = 1 AND owner IS NULL AND wake_at <= $2 AND type = ANY($4) ORDER BY wake_at LIMIT $3 FOR UPDATE SKIP "
+      "LOCKED) RETURNING " SKALD_SAGA_COLUMNS;
+  constexpr std::string_view sqlite =
+      "UPDATE skald_saga SET owner = $1, fence = fence + 1, wake_at = NULL WHERE id IN (SELECT id FROM skald_saga "
+      "WHERE live = 1 AND owner IS NULL AND wake_at <= $2 AND type IN (SELECT value FROM json_each($4)) ORDER BY "
+      "wake_at "
+      "LIMIT $3) RETURNING " SKALD_SAGA_COLUMNS;
+  if (tx.on(Dialect::postgres)) return rows_of(tx.query(postgres, owner, tx.now(), limit, types));
+  return rows_of(tx.query(sqlite, owner, tx.now(), limit, json_of(types)));
+}
+
+std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> types) {
+  constexpr std::string_view postgres =
+      "SELECT wake_at FROM skald_saga WHERE live = 1 AND owner IS NULL AND wake_at IS NOT NULL AND type = ANY($1) "
+      "ORDER "
+      "BY wake_at LIMIT 1";
+  constexpr std::string_view sqlite =
+      "SELECT wake_at FROM skald_saga WHERE live = 1 AND owner IS NULL AND wake_at IS NOT NULL AND type IN (SELECT "
+      "value "
+      "FROM json_each($1)) ORDER BY wake_at LIMIT 1";
+  const Rows found = tx.on(Dialect::postgres) ? tx.query(postgres, types) : tx.query(sqlite, json_of(types));
+  return found.empty() ? std::nullopt : found.get<std::optional<Time>>(0, 0);
+}
+
+void wake(Transaction& tx, std::span<const std::string> ids) {
+  for (const std::string& id : ids)
+    tx.enqueue("UPDATE skald_saga SET wake_at = $2 WHERE id = $1 AND live = 1 AND owner IS NULL AND status <> $3", id,
+               tx.now(), SagaStatus::NEEDS_HELP);
+}
+
+void release_all(Transaction& tx, std::string_view owner, bool died) {
+  tx.execute(
+      "UPDATE skald_saga SET owner = NULL, wake_at = $2, take_overs = take_overs + $3 WHERE owner = $1 AND live = 1",
+      owner, tx.now(), died ? 1 : 0);
+}
+
+void release_everything(Transaction& tx) {
+  tx.execute(
+      "UPDATE skald_saga SET owner = NULL, wake_at = $1, take_overs = take_overs + 1 WHERE owner IS NOT NULL AND live "
+      "= 1",
+      tx.now());
+}
+
+std::vector<Row> list(Transaction& tx, const Filter& filter) {
+  return rows_of(tx.query(
+      "SELECT " SKALD_SAGA_COLUMNS
+      " FROM skald_saga WHERE (CAST($1 AS VARCHAR(40)) IS NULL OR status = $1) AND (CAST($2 AS VARCHAR(200)) IS NULL "
+      "OR "
+      "type = $2) AND (CAST($3 AS VARCHAR(200)) IS NULL OR key = $3) AND (CAST($4 AS VARCHAR(200)) IS NULL OR id < $4) "
+      "ORDER BY id DESC LIMIT $5",
+      filter.status, filter.type, filter.key, filter.after, filter.limit));
+}
+
+std::vector<InFlight> in_flight(Transaction& tx) {
+  constexpr std::size_t shown = 5;
+  const Rows kinds =
+      tx.query("SELECT type, revision FROM skald_saga WHERE live = 1 GROUP BY type, revision ORDER BY type, revision");
+  std::vector<InFlight> out;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    InFlight found{kinds.get<std::string>(i, 0), kinds.get<int>(i, 1), {}};
+    const Rows ids = tx.query("SELECT id FROM skald_saga WHERE live = 1 AND type = $1 AND revision = $2 LIMIT $3",
+                              found.type, found.revision, shown);
+    for (std::size_t k = 0; k < ids.size(); ++k) found.ids.push_back(ids.get<std::string>(k, 0));
+    out.push_back(std::move(found));
+  }
+  return out;
+}
+
+}  // namespace skald::tables::saga

@@ -1,0 +1,71 @@
+// skald_saga: one row per saga, its state, progress and step log with it.
+//
+// A row is owned by a worker (under a fence that counts up with every claim), or
+// unowned: then it waits until `wake_at`, or for good where that is none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skald/database.h"
+#include "skald/saga_view.h"
+
+namespace skald::tables::saga {
+
+struct Row {
+  std::string id, type;
+  int revision = 1;                       // of the definition that it began with
+  std::string key, parent, root;
+  SagaStatus status = SagaStatus::RUNNING;
+  std::string owner;                      // empty: unowned
+  std::int64_t fence = 0;
+  int take_overs = 0;                     // since it last came forward
+  std::optional<Time> wake_at, deadline_at;
+  Time started_at{};
+  std::optional<Time> finished_at;
+  std::string progress, state;            // JSON
+  std::string log;                        // JSON objects, a line each; on update: what is added
+  std::string error_code, error_message;
+};
+
+void insert(Transaction& tx, const Row& row);
+// To be called under hold(). What row.log has is appended.
+void update(Transaction& tx, const Row& row);
+// Locks the row against every other owner until the transaction ends. False: it is
+// no longer ours.
+bool hold(Transaction& tx, std::string_view id, std::string_view owner, std::int64_t fence);
+
+std::optional<Row> find(Transaction& tx, std::string_view id);
+std::optional<Row> find_locked(Transaction& tx, std::string_view id);
+// The live saga of a type and business key. Others who ask wait until this
+// transaction ends.
+std::optional<Row> find_live(Transaction& tx, std::string_view type, std::string_view key);
+
+// Takes unowned sagas whose time has come.
+std::vector<Row> claim_due(Transaction& tx, std::string_view owner, std::span<const std::string> types,
+                           std::size_t limit);
+std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> types);
+// Unowned ones become due now; others are left as they are.
+void wake(Transaction& tx, std::span<const std::string> ids);
+
+// The sagas of a worker that is gone: unowned and due. `died`: counts as a take-over.
+void release_all(Transaction& tx, std::string_view owner, bool died);
+// On SQLite, when the one process begins.
+void release_everything(Transaction& tx);
+
+struct Filter {
+  std::optional<SagaStatus> status;
+  std::optional<std::string> type, key, after;
+  int limit = 50;
+};
+std::vector<Row> list(Transaction& tx, const Filter& filter);
+// Live sagas by type and revision: what a new program must be able to go on with.
+struct InFlight {
+  std::string type;
+  int revision;
+  std::vector<std::string> ids;           // the first few
+};
+std::vector<InFlight> in_flight(Transaction& tx);
+
+}  // namespace skald::tables::saga

@@ -1,0 +1,123 @@
+#include "store/tables/semantic_lock.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "env/seam.h"
+
+namespace skald::tables::semantic_lock {
+namespace {
+
+#define SKALD_LOCK_COLUMNS "resource, key, root, waiter, mode, granted, seq, since, step"
+
+std::int64_t place_lock(const Place& place) {
+  return static_cast<std::int64_t>(hash64(unambiguous({"skald-lock", place.resource, place.key})));
+}
+
+std::vector<Row> rows_of(const Rows& rows) {
+  std::vector<Row> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.push_back({{rows.get<std::string>(i, 0), rows.get<std::string>(i, 1)},
+                   rows.get<std::string>(i, 2),
+                   rows.get<std::string>(i, 3),
+                   rows.get<LockMode>(i, 4),
+                   rows.get<bool>(i, 5),
+                   rows.get<std::int64_t>(i, 6),
+                   rows.get<Time>(i, 7),
+                   rows.get<std::string>(i, 8)});
+  return out;
+}
+
+struct Columns {
+  std::vector<std::string> resources, keys;
+  explicit Columns(std::span<const Place> places) {
+    for (const Place& place : places) {
+      resources.push_back(place.resource);
+      keys.push_back(place.key);
+    }
+  }
+};
+
+constexpr std::string_view kRowsAt =
+    "SELECT " SKALD_LOCK_COLUMNS
+    " FROM skald_lock WHERE (resource, key) IN (SELECT * FROM unnest($1::text[], $2::text[])) ORDER BY seq";
+
+std::vector<Row> rows_one_by_one(Transaction& tx, std::span<const Place> places) {
+  std::vector<Row> out;
+  for (const Place& place : places) {
+    auto rows =
+        rows_of(tx.query("SELECT " SKALD_LOCK_COLUMNS " FROM skald_lock WHERE resource = $1 AND key = $2 ORDER BY seq",
+                         place.resource, place.key));
+    std::ranges::move(rows, std::back_inserter(out));
+  }
+  return out;
+}
+
+std::vector<Place> places_of(std::span<const Request> requests) {
+  std::vector<Place> out;
+  for (const Request& request : requests) out.push_back(request.place);
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<Row>> probe(Transaction& tx, std::span<const Request> requests) {
+  const std::vector<Place> places = places_of(requests);
+  if (tx.on(Dialect::sqlite)) return rows_one_by_one(tx, places);
+  std::vector<std::int64_t> locks, alone;
+  for (const Request& request : requests) {
+    locks.push_back(place_lock(request.place));
+    alone.push_back(request.mode == LockMode::exclusive ? 1 : 0);
+  }
+  const Columns columns(places);
+  const auto answers = tx.query_together({{"SELECT bool_and(CASE WHEN alone = 1 THEN pg_try_advisory_xact_lock(h) ELSE "
+                                           "pg_try_advisory_xact_lock_shared(h) "
+                                           "END) FROM unnest($1::bigint[], $2::bigint[]) AS u(h, alone)",
+                                           {locks, alone}},
+                                          {kRowsAt, {columns.resources, columns.keys}}});
+  if (!answers[0].get<bool>(0, 0) && seam::holds(seam::Rule::lock_probed)) return std::nullopt;
+  return rows_of(answers[1]);
+}
+
+std::vector<Row> enter(Transaction& tx, std::span<const Place> places) {
+  if (tx.on(Dialect::sqlite)) return rows_one_by_one(tx, places);
+  std::vector<std::int64_t> locks;
+  for (const Place& place : places) locks.push_back(place_lock(place));
+  std::ranges::sort(locks);
+  for (const std::int64_t lock : locks) tx.enqueue("SELECT pg_advisory_xact_lock($1)", lock);
+  const Columns columns(places);
+  return rows_of(tx.query(kRowsAt, columns.resources, columns.keys));
+}
+
+void insert(Transaction& tx, const Row& row) {
+  tx.enqueue(
+      "INSERT INTO skald_lock (" SKALD_LOCK_COLUMNS
+      ") SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), "
+      "CAST($6 AS BIGINT), COALESCE(MAX(seq), 0) + 1, CAST($7 AS BIGINT), CAST($8 AS TEXT) FROM skald_lock WHERE "
+      "resource = $1 AND key = $2",
+      row.place.resource, row.place.key, row.root, row.waiter, row.mode, row.granted ? 1 : 0, row.since, row.step);
+}
+
+void grant(Transaction& tx, const Row& row) {
+  tx.enqueue("UPDATE skald_lock SET granted = 1, since = $4 WHERE resource = $1 AND key = $2 AND root = $3",
+             row.place.resource, row.place.key, row.root, tx.now());
+}
+
+void remove(Transaction& tx, const Place& place, std::string_view root) {
+  tx.enqueue("DELETE FROM skald_lock WHERE resource = $1 AND key = $2 AND root = $3", place.resource, place.key, root);
+}
+
+std::vector<Place> held_by(Transaction& tx, std::string_view root) {
+  const Rows rows = tx.query("SELECT resource, key FROM skald_lock WHERE root = $1 AND granted = 1", root);
+  std::vector<Place> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.push_back({rows.get<std::string>(i, 0), rows.get<std::string>(i, 1)});
+  return out;
+}
+
+std::vector<Row> all(Transaction& tx, std::size_t limit) {
+  return rows_of(tx.query(
+      "SELECT " SKALD_LOCK_COLUMNS " FROM skald_lock ORDER BY resource, key, granted DESC, seq LIMIT $1", limit));
+}
+
+}  // namespace skald::tables::semantic_lock
