@@ -11,6 +11,10 @@ int work(Program& program) {
     throw Invalid(
         "BAD_SETTING",
         "skald worker needs --db postgresql://…: a SQLite file belongs to one process, which is `skald serve`");
+  if (program.settings.text("donation.webhook").empty())
+    throw Invalid("BAD_SETTING",
+                  "skald worker needs donation.webhook (SKALD_DONATION_WEBHOOK), the one that the servers have: "
+                  "without it donations would count as announced though nobody was told");
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
   Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::work);

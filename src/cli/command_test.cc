@@ -79,8 +79,8 @@ TEST_F(CommandTest, ASecretFileIsReadableByItsOwnerAloneAndStays) {
   struct stat about{};
   ASSERT_EQ(stat((folder_.path() / "secret").c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777, 0600u);
-  std::ofstream(folder_.path() / "empty") << "\n";
-  EXPECT_THROW(folder.secret("empty"), Corrupt);
+  std::ofstream(folder_.path() / "short") << "fifteen letters\n";
+  EXPECT_THROW(folder.secret("short"), Corrupt);
 }
 
 TEST_F(CommandTest, AServerThatHasDiedIsNotFound) {

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/hash.h"
+#include "cli/settings.h"
 #include "skald/error.h"
 
 namespace skald::cli {
@@ -85,8 +86,9 @@ std::optional<std::string> DataFolder::existing_secret(const std::string& name) 
   auto text = read_small_file(path_ / name);
   if (!text) return std::nullopt;
   text->erase(text->find_last_not_of(" \r\n") + 1);
-  if (text->empty())
-    throw Corrupt("BAD_SECRET_FILE", (path_ / name).string() + " is empty; remove it, and a new secret is made");
+  if (text->size() < kSecretBytesMin)
+    throw Corrupt("BAD_SECRET_FILE", (path_ / name).string() + " is shorter than " + std::to_string(kSecretBytesMin) +
+                                         " bytes; remove it, and a new secret is made");
   return text;
 }
 

@@ -33,7 +33,7 @@ class DataFolder {
   void check_writable() const;
 
   // The secret of that name; made at the first call, readable by its owner alone.
-  // Corrupt (BAD_SECRET_FILE) where the file holds nothing.
+  // Corrupt (BAD_SECRET_FILE) where the file holds too little.
   std::string secret(const std::string& name) const;
   std::optional<std::string> existing_secret(const std::string& name) const;
 

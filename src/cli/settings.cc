@@ -46,6 +46,9 @@ bool fits(const Setting& setting, std::string_view text) {
       const auto value = parse_duration(text);
       return value && *value >= std::chrono::seconds(setting.low) && *value <= std::chrono::seconds(setting.high);
     }
+    case Kind::secret:
+      if (text.empty()) return true;
+      [[fallthrough]];
     default:
       return within(static_cast<std::int64_t>(text.size()), setting) && is_utf8(text) && text.find('\0') == text.npos;
   }

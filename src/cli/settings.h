@@ -16,6 +16,9 @@
 
 namespace skald::cli {
 
+// What is shorter can be guessed by whoever sees what it signs.
+inline constexpr std::int64_t kSecretBytesMin = 16;
+
 enum class Kind { text, secret, url, integer, boolean, choice, list, duration };
 
 struct Setting {
@@ -23,7 +26,7 @@ struct Setting {
   Kind kind;
   std::string_view standard;   // what it is when nobody says; as the environment would spell it
   std::string_view help;
-  std::int64_t low = 0;        // integer: the value; duration: seconds; others: bytes
+  std::int64_t low = 0;        // integer: the value; duration: seconds; others: bytes (secrets: or none)
   std::int64_t high = 4096;
   std::string_view choices = {};  // "debug|info"
 };

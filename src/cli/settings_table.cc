@@ -11,7 +11,7 @@ constexpr Setting kSettings[] = {
     {"bus", Kind::url, "memory:", "what carries events between services; memory: is this process", 1, 4096},
     {"services", Kind::list, "donation", "the services to run, separated by commas", 1, 1000},
     {"log.level", Kind::choice, "info", "the least that is logged", 0, 0, "debug|info|warn|error|critical"},
-    {"auth.secret", Kind::secret, "", "signs and verifies tokens; long and random", 0, 1024},
+    {"auth.secret", Kind::secret, "", "signs and verifies tokens; long and random", kSecretBytesMin, 1024},
     {"http.threads", Kind::integer, "64", "requests that are worked on at once", 1, 512},
     {"http.allowed_hosts", Kind::list, "", "further Host names that browsers may use, separated by commas", 0, 4096},
     {"postgres.connections", Kind::integer, "16", "sessions of this process on PostgreSQL", 3, 200},
@@ -20,13 +20,13 @@ constexpr Setting kSettings[] = {
      86'400},
     {"outbox.on_dead_letter", Kind::choice, "go_on", "what later events of a dead letter's key do", 0, 0,
      "go_on|block"},
-    {"outbox.hash_key", Kind::secret, "", "makes content hashes HMACs; never change it while events are pending", 0,
-     1024},
+    {"outbox.hash_key", Kind::secret, "", "makes content hashes HMACs; never change it while events are pending",
+     kSecretBytesMin, 1024},
     {"outbox.lease", Kind::duration, "3s", "how long a silent worker keeps its share (PostgreSQL)", 2, 300},
     {"outbox.retention", Kind::duration, "7d", "how long completed entries are kept", 60, 3'650 * 86'400},
     {"donation.webhook", Kind::url, "", "where donations are announced; empty: nowhere", 0, 2048},
     {"donation.webhook_secret", Kind::secret, "",
-     "signs announcements: whsec_ and base64, or raw; empty: one is made in the data folder", 0, 1024},
+     "signs announcements: whsec_ and base64, or raw; empty: one is made in the data folder", kSecretBytesMin, 1024},
     {"donation.webhook_format", Kind::choice, "cloudevent", "the body of announcements", 0, 0, "cloudevent|discord"},
     {"webhook.allow_private", Kind::boolean, "false", "let webhooks reach private and loopback addresses", 0, 0},
     {"alert.webhook", Kind::url, "", "who is told when a dead letter cannot be kept, or an event was tampered with", 0,
@@ -71,6 +71,9 @@ std::string allowed_values(const Setting& setting) {
       for (const char c : setting.choices) out += c == '|' ? std::string(", ") : std::string(1, c);
       return out;
     }
+    case Kind::secret:
+      return std::to_string(setting.low) + " to " + std::to_string(setting.high) +
+             " random bytes, or left out; `openssl rand -hex 32` makes some";
     default: return "a text of " + std::to_string(setting.low) + " to " + std::to_string(setting.high) + " bytes";
   }
 }

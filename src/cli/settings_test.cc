@@ -96,12 +96,21 @@ TEST(Settings, ABadValueNamesThePlaceItCameFrom) {
 }
 
 TEST(Settings, SecretsAreNeverShownNorTakenAsFlags) {
-  const Settings settings({}, {{"auth.secret", "hunter2"}}, {});
-  EXPECT_EQ(settings.text("auth.secret"), "hunter2");
+  const Settings settings({}, {{"auth.secret", "hunter2, hunter2"}}, {});
+  EXPECT_EQ(settings.text("auth.secret"), "hunter2, hunter2");
   EXPECT_EQ(settings.shown("auth.secret"), "(set)");
   EXPECT_EQ(settings.shown("outbox.hash_key"), "");
   EXPECT_EQ(flag_name(*find_setting("auth.secret")), "");
   EXPECT_THAT(refusal([] { Settings({}, {{"auth.secret", std::string(2000, 'x')}}, {}); }), Not(HasSubstr("xxx")));
+}
+
+TEST(Settings, AShortSecretIsRefusedWithWhatToDoAndAnEmptyOneIsNone) {
+  for (const char* path : {"auth.secret", "outbox.hash_key", "donation.webhook_secret"}) {
+    EXPECT_EQ(refusal([&] { Settings({{path, "hunter2, hunter"}}, {}, {}); }),
+              std::string(path) + " must be 16 to 1024 random bytes, or left out; `openssl rand -hex 32` makes some");
+    EXPECT_EQ(Settings({{path, "hunter2, hunter2"}}, {}, {}).text(path), "hunter2, hunter2");
+    EXPECT_EQ(Settings({{path, ""}}, {}, {}).text(path), "");
+  }
 }
 
 TEST(Settings, UrlsAreShownWithoutPasswordsAndTokens) {

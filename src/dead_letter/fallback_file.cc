@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "dead_letter/fallback_line.h"
 #include "env/seam.h"
@@ -137,20 +138,25 @@ std::optional<FallbackImport> FallbackImport::take(const std::string& path) {
     if (errno != EWOULDBLOCK) unavailable("imported", errno);
     throw Busy("FALLBACK_IMPORT_RUNS", "another import of the fallback file is under way; wait for it to end");
   }
-  const std::string importing = path + ".importing";
-  if (::access(importing.c_str(), F_OK) == 0) return FallbackImport(importing, std::move(lock));
-
-  const FileHandle file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!file && errno == ENOENT) return std::nullopt;
-  if (!file) unavailable("imported", errno);
-  const FileLock no_append(file.get());
-  if (::rename(path.c_str(), importing.c_str()) != 0) unavailable("imported", errno);
-  return FallbackImport(importing, std::move(lock));
+  FallbackImport import(path, std::move(lock));
+  import.leftover_ = ::access(import.path().c_str(), F_OK) == 0;
+  if (!import.leftover_ && !import.take_current()) return std::nullopt;
+  return import;
 }
 
-void FallbackImport::finish() {
-  if (::unlink(path_.c_str()) != 0 && errno != ENOENT) unavailable("removed after its import", errno);
-  if (sync_real_folder(folder_of(path_)) != 0) unavailable("synced with its folder", errno);
+bool FallbackImport::take_current() {
+  const FileHandle file(::open(file_.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file && errno == ENOENT) return false;
+  if (!file) unavailable("imported", errno);
+  const FileLock no_append(file.get());
+  if (::rename(file_.c_str(), path().c_str()) != 0) unavailable("imported", errno);
+  return true;
+}
+
+bool FallbackImport::finish() {
+  if (::unlink(path().c_str()) != 0 && errno != ENOENT) unavailable("removed after its import", errno);
+  if (sync_real_folder(folder_of(file_)) != 0) unavailable("synced with its folder", errno);
+  return std::exchange(leftover_, false) && take_current();
 }
 
 }  // namespace skald

@@ -93,11 +93,11 @@ FallbackCounts read_fallback_file(const std::string& path, const std::function<v
                                   const std::function<void(std::uint64_t line, std::string_view why)>& corrupt);
 
 // Brings the records back. The file is renamed to PATH.importing, so that writers
-// begin a new one; an import that a crash has cut short is taken up again.
+// begin a new one; what an import that a crash has cut short left there comes first.
 //
 //   if (auto import = FallbackImport::take(path)) {
-//     read_fallback_file(import->path(), insert_unless_there, report);
-//     import->finish();  // only now is the file removed
+//     do read_fallback_file(import->path(), insert_unless_there, report);
+//     while (import->finish());  // only now is the file removed
 //   }
 class FallbackImport {
  public:
@@ -106,16 +106,20 @@ class FallbackImport {
   // PATH.importing.lock and ends with this object.
   static std::optional<FallbackImport> take(const std::string& path);
 
-  const std::string& path() const { return path_; }
+  // The file to read now.
+  std::string path() const { return file_ + ".importing"; }
 
-  // Removes the file. Call when every record is safe elsewhere.
-  void finish();
+  // Removes it. Call when every record is safe elsewhere. True where it was a
+  // crash's leftover and the file that writers had begun since is there to read.
+  bool finish();
 
  private:
-  FallbackImport(std::string path, FileHandle lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  FallbackImport(std::string file, FileHandle lock) : file_(std::move(file)), lock_(std::move(lock)) {}
+  bool take_current();
 
-  std::string path_;
+  std::string file_;
   FileHandle lock_;
+  bool leftover_ = false;
 };
 
 }  // namespace skald

@@ -61,21 +61,31 @@ TEST(FallbackImport, NothingToImportIsNoImport) {
   EXPECT_FALSE(FallbackImport::take(folder.file("no/such/folder")));
 }
 
-TEST(FallbackImport, AnImportThatWasCutShortIsTakenUpFirst) {
+TEST(FallbackImport, AnImportThatWasCutShortComesFirstThenTheFileBegunSince) {
   const Folder folder;
   FallbackFile file(folder.file());
   file.append("1");
   { ASSERT_TRUE(FallbackImport::take(folder.file())); }
   file.append("2");
-  {
-    auto import = FallbackImport::take(folder.file());
-    ASSERT_TRUE(import);
-    EXPECT_THAT(read(import->path()).records, ElementsAre("1"));
-    import->finish();
-  }
   auto import = FallbackImport::take(folder.file());
   ASSERT_TRUE(import);
-  EXPECT_THAT(read(import->path()).records, ElementsAre("2"));
+  EXPECT_THAT(read(import->path()).records, ElementsAre("1"));
+  file.append("3");  // an import puts back what it cannot decide
+  ASSERT_TRUE(import->finish());
+  EXPECT_THAT(read(import->path()).records, ElementsAre("2", "3"));
+  file.append("4");
+  EXPECT_FALSE(import->finish()) << "or an import that puts back would never end";
+  EXPECT_THAT(read(folder.file()).records, ElementsAre("4"));
+}
+
+TEST(FallbackImport, AnImportThatWasCutShortMayBeAllThereIs) {
+  const Folder folder;
+  FallbackFile(folder.file()).append("1");
+  { ASSERT_TRUE(FallbackImport::take(folder.file())); }
+  auto import = FallbackImport::take(folder.file());
+  ASSERT_TRUE(import);
+  EXPECT_FALSE(import->finish());
+  EXPECT_FALSE(std::filesystem::exists(import->path()));
 }
 
 TEST(FallbackImport, OneAtATime) {

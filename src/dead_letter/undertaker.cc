@@ -1,7 +1,5 @@
 #include "dead_letter/undertaker.h"
 
-#include <filesystem>
-
 #include "base/text.h"
 #include "env/seam.h"
 #include "skald/id.h"
@@ -89,42 +87,6 @@ bool Undertaker::bury_in_file(const Burial& burial) {
   return true;
 }
 
-Import import_fallback_file(Env env, Database& db, const std::string& path, std::string_view actor) {
-  Import result;
-  auto file = FallbackImport::take(path);
-  if (!file) return result;
-  read_fallback_file(
-      file->path(),
-      [&](std::string_view record) {
-        const auto letter = from_json<DeadLetter>(record);
-        bool under_way = false;
-        const bool fresh = db.write_result("import dead letter", [&](Transaction& tx) {
-          const auto before = letters::find(tx, letter.id);
-          const auto entry = tables::outbox::find(tx, letter.id);
-          // The file has it before its entry ends: it may still end, or be delivered.
-          under_way = entry && entry->status != EntryStatus::DEAD_LETTER && entry->status != EntryStatus::COMPLETED;
-          if (under_way || (entry && entry->status == EntryStatus::COMPLETED)) return false;
-          // A letter that was replayed and has died again counts as dead again.
-          if (before && before->state != letters::State::REPLAYED) return false;
-          letters::put(tx, letter);
-          tables::audit::insert(tx, env.random, actor, "dead-letter.import", letter.id, letter.reason);
-          return true;
-        });
-        if (under_way) FallbackFile(path).append(record);  // for the next import to decide
-        ++(fresh ? result.imported : result.known);
-      },
-      [&](std::uint64_t line, std::string_view why) {
-        ++result.damaged;
-        env.observer.log(Observer::Level::error, "a damaged line in the fallback file was skipped",
-                         "\"line\":" + std::to_string(line) + ",\"why\":" + to_json(std::string(why)));
-      });
-  // A torn last line never counted; anything else may still be read by a person.
-  if (result.damaged > 0)
-    std::filesystem::copy_file(file->path(), path + ".damaged." + make_id(env.clock.now(), env.random));
-  file->finish();
-  return result;
-}
-
 void replay(Transaction& tx, Random& random, std::string_view id, std::string_view actor,
             const std::function<void(Transaction&, const Entry&)>& also) {
   const auto letter = letters::find_locked(tx, id);
@@ -134,16 +96,14 @@ void replay(Transaction& tx, Random& random, std::string_view id, std::string_vi
                    "the dead letter " + std::string(id) + " was already " + std::string(enum_name(letter->state)));
   const bool blocked = tx.execute("DELETE FROM skald_blocked_key WHERE event_id = $1", id) > 0;
   // Later events of the key have gone on unless it was blocked for this one.
-  const bool same = seam::holds(seam::Rule::replay_through_inbox);
-  if (!same || !tables::outbox::revive(tx, id, !blocked)) {
-    const Event event{same ? letter->id : make_id(tx.now(), random),
-                      letter->type,
-                      letter->key,
-                      letter->subject,
-                      letter->payload,
-                      letter->traceparent};
+  if (!seam::holds(seam::Rule::replay_through_inbox)) {
+    const Event event{make_id(tx.now(), random), letter->type,    letter->key,
+                      letter->subject,           letter->payload, letter->traceparent};
     const tables::outbox::NewEntry entry{&event, letter->content_hash, 3};
     tables::outbox::insert(tx, std::span(&entry, 1));
+  } else if (!tables::outbox::revive(tx, id, !blocked)) {
+    // Without its entry nobody can tell whether it was delivered long ago.
+    throw Conflict("NOT_DEAD", "the outbox holds no dead entry of the letter " + std::string(id) + "; discard it");
   }
   if (also) also(tx, *tables::outbox::find(tx, id));
   tables::audit::insert(tx, random, actor, "dead-letter.replay", id, "");

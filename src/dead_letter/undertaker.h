@@ -48,8 +48,12 @@ class Undertaker {
   Alert alert_;
 };
 
-// Records of the fallback file into the table, each once, with an audit row each;
-// then the file goes. Damaged lines are skipped, logged, and kept in PATH.damaged.ID.
+// Records of the fallback files into the table, each once, with an audit row each;
+// then the files go. Known: those that need no dead letter, because the table has
+// them, their entry is still live or was delivered after all. An entry that is gone
+// was delivered, too (docs/decisions/0009); where nothing here tells of the event
+// its record is kept in PATH.forgotten.ID. Damaged lines are skipped, logged, and
+// kept in PATH.damaged.ID.
 struct Import {
   std::int64_t imported = 0, known = 0, damaged = 0;
 };
@@ -58,7 +62,7 @@ Import import_fallback_file(Env env, Database& db, const std::string& path, std:
 
 // An operator's decisions, in the caller's transaction, each with an audit row.
 // Replay keeps the event's identity, so that receivers can dedupe. Throws NotFound
-// and Conflict (NOT_DEAD).
+// and Conflict (NOT_DEAD: it is decided, or its entry is not dead).
 // `also` runs in the transaction with the entry as it is after it.
 void replay(Transaction& tx, Random& random, std::string_view id, std::string_view actor,
             const std::function<void(Transaction&, const Entry&)>& also);

@@ -31,11 +31,22 @@ enum class Rule {
   same_id_every_attempt,      // a repeated send carries the same id
   dead_letter_kept,           // a dead letter is stored before its entry ends
   replay_through_inbox,       // a replayed event is deduped by its own id
+  forgotten_counts_delivered, // a fallback record whose entry is gone is no dead letter
   api_key_in_transaction,     // an idempotency key commits with its effect
   api_key_body_compared,      // a key with another body is refused
   crash_counted,              // an event that crashes its process is parked
   fallback_synced,            // the fallback file is synced before it counts
   wake_flag_cleared_first,    // the wake-up flag is cleared before the scan
+  saga_fence_checked,         // a saga's transaction checks and locks its fence first
+  saga_crash_counted,         // a saga that crashes its process is parked
+  undo_tries_capped,          // an undo that keeps failing calls a person
+  unknown_not_guessed,        // a call without an answer is not taken as failed
+  result_committed_alone,     // a call's result survives the failure of what follows
+  lock_probed,                // a lock is not taken beside an open transaction at it
+  queue_is_fair,              // who comes later does not overtake the queue
+  locks_in_order,             // no waiting for a lock out of the global order
+  release_grants,             // a release grants to the head of the queue
+  locks_released_at_end,      // the last transaction of a saga gives its locks back
 };
 
 bool holds(Rule rule);

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "http/connection.h"
+#include "http/date.h"
 
 namespace skald::http {
 namespace {
@@ -14,8 +15,11 @@ namespace {
 using boost::asio::ip::tcp;
 
 constexpr Duration kAcceptPause = 100ms;
-constexpr std::string_view kFull =
-    "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+std::string no_room_answer(Time now) {
+  return "HTTP/1.1 503 Service Unavailable\r\ndate: " + http_date(now) +
+         "\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+}
 
 [[noreturn]] void cannot_listen(const ServerOptions& options, const Failure& failure) {
   throw Unavailable("CANNOT_LISTEN", "cannot listen on " + options.host + ":" + std::to_string(options.port) + ": " +
@@ -92,7 +96,7 @@ class Server::Listener {
         // A fresh socket has room for these few bytes; if not, closing says it too.
         Failure ignored;
         socket.non_blocking(true, ignored);
-        socket.write_some(boost::asio::buffer(kFull), ignored);
+        socket.write_some(boost::asio::buffer(no_room_answer(core_->env.clock.now())), ignored);
         core_->env.observer.count("http_connections_refused_total");
       }
       accept();

@@ -31,6 +31,16 @@ TEST_F(ServerTest, AnswersCarryTypeTraceAndRequestId) {
   EXPECT_TRUE(has(response, "x-content-type-options: nosniff\r\n"));
 }
 
+TEST_F(ServerTest, EveryAnswerSaysWhenItWasMade) {
+  start();
+  EXPECT_TRUE(has(ask(get("/hello/x")), "Date: Fri, 15 Jan 2027 08:00:00 GMT\r\n"));
+  fake_.clock.micros += 61'500'000;
+  EXPECT_TRUE(has(ask("nonsense\r\n\r\n"), "Date: Fri, 15 Jan 2027 08:01:01 GMT\r\n"));
+  RawClient stream = connect();
+  stream.send(get("/events"));
+  EXPECT_TRUE(has(stream.read_until("\r\n\r\n"), "date: Fri, 15 Jan 2027 08:01:01 GMT\r\n"));
+}
+
 TEST_F(ServerTest, HeadIsGetWithoutTheBody) {
   start();
   RawClient client = connect();
@@ -235,7 +245,9 @@ TEST_F(ServerTest, ConnectionsBeyondTheLimitAreSentAwayAndPlacesComeBack) {
     RawClient first = connect();
     first.send(get("/hello/x"));
     first.read_response();
-    EXPECT_EQ(status(connect().read_to_end()), 503);
+    const std::string refused = connect().read_to_end();
+    EXPECT_EQ(status(refused), 503);
+    EXPECT_TRUE(has(refused, "date: Fri, 15 Jan 2027 08:00:00 GMT\r\n"));
     first.send(get("/hello/x", "Connection: close\r\n"));
     first.read_to_end();
   }

@@ -12,6 +12,7 @@
 #include <boost/beast/http/write.hpp>
 
 #include "http/connection.h"
+#include "http/date.h"
 
 namespace skald::http {
 namespace {
@@ -184,7 +185,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return respond(
           core_.routes.refuse({}, {503, "TOO_MANY_STREAMS", "too many event streams are open; try again later", 5}));
     std::string head = chunks_allowed_ ? "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n" : "HTTP/1.0 200 OK\r\n";
-    head += "connection: close\r\ncontent-type: " + reply.response.content_type + "\r\n";
+    head += "date: " + http_date(core_.env.clock.now()) + "\r\nconnection: close\r\n";
+    head += "content-type: " + reply.response.content_type + "\r\n";
     for (const auto& [name, value] : reply.response.headers) head += name + ": " + value + "\r\n";
     leave();
     start_event_stream(core_, std::move(socket_), std::move(*reply.stream), head + "\r\n", chunks_allowed_);
@@ -203,6 +205,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     message_->version(chunks_allowed_ ? 11 : 10);
     message_->result(static_cast<unsigned>(response.status));
     if (const auto title = status_title(response.status); !title.empty()) message_->reason(title);
+    message_->set(beast::field::date, http_date(core_.env.clock.now()));
     for (const auto& [name, value] : response.headers) message_->set(name, value);
     message_->keep_alive(keep_alive_);
     if (response.status != 204 && response.status != 304) {

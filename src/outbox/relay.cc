@@ -160,8 +160,9 @@ bool Relay::run_next_single() {
   const Entry entry = singles_.front();
   const Instant begun = env_.clock.steady();
   Outcome outcome;
+  bool ours = true;
   try {
-    run_consumers(entry);
+    ours = run_consumers(entry);
   } catch (const Refused& error) {
     outcome = Outcome::refused(error.what());
   } catch (const Invalid& error) {
@@ -174,6 +175,11 @@ bool Relay::run_next_single() {
     outcome = Outcome::failed(error.what());
   }
   singles_.pop_front();
+  if (!ours) {
+    // Its new owner finds it in the table; what is sent from here on is a repeat.
+    release_from_hand(entry);
+    return true;
+  }
   if (outcome.verdict == Verdict::delivered && routing_.plan(entry.event.type).route != nullptr) {
     send(entry);
     return true;

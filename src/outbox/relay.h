@@ -99,7 +99,7 @@ class Relay {
 
   void handle_together(Transaction& tx, const std::vector<Entry>& entries);
   void recover(Transaction& tx, const Entry& orphan, std::vector<dead_letter::Undertaker::Burial>& parked);
-  void run_consumers(const Entry& entry);
+  bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
   void finish(Entry entry, Outcome outcome, Duration took);
   void take_in_hand(const Entry& entry);

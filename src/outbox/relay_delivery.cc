@@ -48,23 +48,27 @@ void Relay::handle_together(Transaction& tx, const std::vector<Entry>& entries) 
 }
 
 // Each consumer in a transaction of its own, so that one that fails does not undo
-// another's work; those that have it recorded are not called again.
-void Relay::run_consumers(const Entry& entry) {
+// another's work; those that have it recorded are not called again. False where the
+// partition is another's by now.
+bool Relay::run_consumers(const Entry& entry) {
   const Message message = message_of(entry);
   for (const Consumer* consumer : routing_.plan(entry.event.type).consumers) {
     const bool together = seam::holds(Rule::dedupe_in_effect_transaction);
-    bool first = true;
+    bool ours = false, first = true;
     db_.write(consumer->name, [&](Transaction& tx) {
-      if (!owns(tx, entry)) return;  // settling drops it as well
+      ours = owns(tx, entry);
+      if (!ours) return;
       first = together ? tables::inbox::record(tx, consumer->name, entry.id)
                        : tx.query("SELECT 1 FROM skald_inbox WHERE event_id = $1 AND consumer = $2", entry.id,
                                   consumer->name)
                              .empty();
       if (first || !seam::holds(Rule::dedupe_checked)) consumer->handle(tx, message);
     });
+    if (!ours) return false;
     if (!together && first)
       db_.write("record apart", [&](Transaction& tx) { tables::inbox::record(tx, consumer->name, entry.id); });
   }
+  return true;
 }
 
 void Relay::send(const Entry& entry) {

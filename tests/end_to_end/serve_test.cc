@@ -185,8 +185,17 @@ TEST(CommandLineTest, MistakesAreToldWithExitCodeTwo) {
   EXPECT_EQ(run_skald({"bogus"}).status, 2);
   EXPECT_EQ(run_skald({}).status, 2);
   EXPECT_EQ(run_skald({"worker", "--db", "memory:"}).status, 2);
+  EXPECT_EQ(run_skald({"doctor"}, {{"SKALD_AUTH_SECRET", "fifteen letters"}}).status, 2);
   EXPECT_EQ(run_skald({"--help"}).status, 0);
   EXPECT_THAT(run_skald({"--version"}).out, HasSubstr("skald 0."));
+}
+
+// It delivers, and to nobody is not what its operator meant: a server that keeps
+// its donations to itself needs no worker.
+TEST(CommandLineTest, AWorkerNeedsToKnowWhomToTell) {
+  const auto refused = run_skald({"worker", "--db", "postgresql://127.0.0.1:1/none"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("SKALD_DONATION_WEBHOOK"));
 }
 
 }  // namespace

@@ -85,6 +85,44 @@ class Decisions final : public Play {
   std::atomic<bool> discarded_ = false;
 };
 
+// Two machines have a record of one event, which has died once or a second time: one
+// imports it and replays the letter while the other imports.
+class Imports final : public Play {
+ public:
+  Imports(Stage& stage, bool died_before) : stage_(stage) {
+    seed_events(stage, {event_of("e1", kKey)});
+    stage.admin().write("die", [&](Transaction& tx) {
+      const Entry entry = *tables::outbox::find(tx, "e1");
+      const auto letter = tables::dead_letter::from_entry(entry, "REFUSED", "no", tx.now());
+      if (died_before) {
+        tables::dead_letter::put(tx, letter);
+        tables::dead_letter::resolve(tx, "e1", tables::dead_letter::State::REPLAYED, "");
+      }
+      tables::outbox::bury(tx, entry, "no");
+      for (int session : {0, 1}) FallbackFile(file_of(session)).append(to_json(letter));
+    });
+  }
+  void run(int session) override {
+    dead_letter::import_fallback_file(stage_.env(session), stage_.db(session), file_of(session), "operator");
+    if (session == 1) return;
+    stage_.db(session).write("replay", [&](Transaction& tx) {
+      dead_letter::replay(tx, stage_.env(session).random, "e1", "operator", nullptr);
+    });
+  }
+  std::string verdict() override {
+    const bool live = stage_.count("SELECT live FROM skald_outbox") == 1;
+    const bool dead = stage_.count("SELECT count(*) FROM skald_dead_letter WHERE state = 'DEAD'") == 1;
+    if (live == dead) return live ? "to be sent, and a dead letter as well" : "neither to be sent nor a dead letter";
+    return {};
+  }
+
+ private:
+  std::string file_of(int session) const { return folder_.path() / std::to_string(session); }
+
+  Stage& stage_;
+  TemporaryFolder folder_;
+};
+
 // One Idempotency-Key from two clients at once, with one body or two.
 class OneKey final : public Play {
  public:
@@ -180,6 +218,8 @@ std::unique_ptr<Play> make(Stage& stage) {
 void add_row_scenarios(std::vector<Scenario>& out) {
   out.push_back({"inbox", "the same event is handled by three sessions at once", 3, {}, make<Duplicate>});
   out.push_back({"dead-letter", "one dead letter is replayed, replayed and discarded at once", 3, {}, make<Decisions>});
+  out.push_back({"import", "an event is imported and replayed, and imported elsewhere", 2, {}, make<Imports, false>});
+  out.push_back({"import-again", "the same of one that has died again", 2, {}, make<Imports, true>});
   out.push_back({"api-key", "the same request with the same Idempotency-Key twice at once", 2, {}, make<OneKey, true>});
   out.push_back({"api-key-reused", "two requests under one Idempotency-Key at once", 2, {}, make<OneKey, false>});
   out.push_back({"save", "two sessions read a row and save it", 2, {}, make<Savers>});

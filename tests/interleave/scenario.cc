@@ -9,6 +9,7 @@ std::vector<Scenario> scenarios() {
   add_membership_scenarios(out);
   add_comeback_scenarios(out);
   add_row_scenarios(out);
+  add_isolation_scenarios(out);
   return out;
 }
 

@@ -37,6 +37,7 @@ void add_emit_scenarios(std::vector<Scenario>& out);
 void add_membership_scenarios(std::vector<Scenario>& out);
 void add_comeback_scenarios(std::vector<Scenario>& out);
 void add_row_scenarios(std::vector<Scenario>& out);
+void add_isolation_scenarios(std::vector<Scenario>& out);
 
 inline constexpr char kKey[] = "key";
 

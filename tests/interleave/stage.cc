@@ -1,6 +1,7 @@
 #include "interleave/stage.h"
 
 #include "http/idempotency.h"
+#include "isolation/schema.h"
 #include "store/tables/schema.h"
 
 namespace skald::test {
@@ -41,6 +42,12 @@ constexpr const char* kTables[] = {"skald_outbox",
                                    "skald_job",
                                    "skald_audit",
                                    "skald_api_key",
+                                   "skald_barrier",
+                                   "skald_version_entry",
+                                   "skald_version_head",
+                                   "skald_permit",
+                                   "skald_permit_waiter",
+                                   "skald_semaphore",
                                    "effect",
                                    "account",
                                    "trail",
@@ -53,6 +60,7 @@ Stage::Stage() {
                          {.url = url() + "?options=-c%20synchronous_commit%3Doff", .connections = 1});
   admin_->migrate(tables::kComponent, tables::migrations());
   http::migrate_api_keys(*admin_);
+  admin_->migrate(isolation::kComponent, isolation::isolation_migrations());
   admin_->write("watch", [](Transaction& tx) {
     for (const char* sql : kWatch) tx.execute(sql);
   });

@@ -4,15 +4,27 @@
 #include "skald/error.h"
 
 namespace skald {
+namespace {
+
+constexpr std::size_t kKeyBytesMin = 16;
+
+}  // namespace
 
 std::string webhook_key(std::string_view secret) {
   constexpr std::string_view prefix = "whsec_";
-  if (!secret.starts_with(prefix)) return std::string(secret);
-  std::string key;
-  try {
-    key = base64_decode(secret.substr(prefix.size()));
-  } catch (const Malformed&) {}
-  if (key.empty()) throw Invalid("WEBHOOK_SECRET", "the webhook secret must be whsec_ followed by base64");
+  std::string key(secret);
+  if (secret.starts_with(prefix)) {
+    try {
+      key = base64_decode(secret.substr(prefix.size()));
+    } catch (const Malformed&) {
+      key.clear();
+    }
+    if (key.empty()) throw Invalid("WEBHOOK_SECRET", "the webhook secret must be whsec_ followed by base64");
+  }
+  if (key.size() < kKeyBytesMin)
+    throw Invalid(
+        "WEBHOOK_SECRET",
+        "the webhook secret stands for fewer than 16 bytes; take whsec_ followed by `openssl rand -base64 32`");
   return key;
 }
 

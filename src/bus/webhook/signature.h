@@ -9,8 +9,8 @@
 namespace skald {
 
 // The key's bytes: what "whsec_" + base64 stands for, or the text itself without
-// that prefix. Throws Invalid (WEBHOOK_SECRET) where the base64 is broken; the
-// secret is not in the error.
+// that prefix. Throws Invalid (WEBHOOK_SECRET) where the base64 is broken or the
+// key is shorter than 16 bytes; the secret is not in the error.
 std::string webhook_key(std::string_view secret);
 
 std::string webhook_signature(std::string_view key, std::string_view id, std::int64_t seconds, std::string_view body);

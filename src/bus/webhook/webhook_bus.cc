@@ -44,8 +44,10 @@ WebhookBus::WebhookBus(const Env& env, WebhookOptions options) : env_(env), opti
   check_options(options_);
   initialize_libcurl();
   target_ = read_webhook_target(options_.url);
-  key_ = webhook_key(options_.secret);
-  if (!options_.secret.empty()) target_.confidential.push_back(options_.secret);
+  if (!options_.secret.empty()) {
+    key_ = webhook_key(options_.secret);
+    target_.confidential.push_back(options_.secret);
+  }
   multi_.reset(curl_multi_init());
   if (!multi_) throw std::bad_alloc();
   check(curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(options_.in_flight_max)));

@@ -33,13 +33,13 @@ bool put(Transaction& tx, const DeadLetter& letter) {
              letter.id, letter.reason, letter.attempts, letter.last_error, letter.dead_at) == 1;
 }
 
-bool put_first(Transaction& tx, const DeadLetter& letter) {
-  try {
-    tx.savepoint([&] { tx.insert(letter); });
-    return true;
-  } catch (const Conflict&) {
-    return false;
-  }
+bool put_first(Transaction& tx, const DeadLetter& l) {
+  return tx.execute(
+             "INSERT INTO skald_dead_letter (id, reason, type, key, subject, payload, traceparent, content_hash, "
+             "attempts, last_error, created_at, dead_at, state, note, resolved_at) "
+             "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (id) DO NOTHING",
+             l.id, l.reason, l.type, l.key, l.subject, l.payload, l.traceparent, l.content_hash, l.attempts,
+             l.last_error, l.created_at, l.dead_at, l.state, l.note, l.resolved_at) == 1;
 }
 
 std::optional<DeadLetter> find(Transaction& tx, std::string_view id) { return tx.find<DeadLetter>(id); }
