@@ -24,7 +24,7 @@ PURE = ("src/", "include/", "services/", "sim/")
 IMPURE = ("src/env/", "src/runtime/")
 THREADS = re.compile(r"\bstd::j?thread\b(?!::id)|\bstd::async\b")
 CLOCKS = re.compile(
-    r"\b\w+_clock::now\b|\brandom_device\b|\bmt19937|\bsleep_(?:for|until)\b|\bu?sleep\(|\bnanosleep\b"
+    r"\b\w+_clock::now\b|\brandom_device\b|\bmt19937|\bsleep_(?:for|until)\b|\busleep\(|(?<!\w)::sleep\(|(?:^|[;{}])\s*sleep\(|\bnanosleep\b"
     r"|\bgettimeofday\b|\bclock_gettime\b|\btime\((?:nullptr|NULL|0)\)|\bs?rand\(")
 
 # The folder of src/ that implements each public header: it may include what that folder may.
@@ -37,6 +37,10 @@ HEADERS = {
     "dead_letter": "dead_letter",
     "outbox": "outbox",
     "observe": "observe",
+    "isolation": "isolation", "row_locks": "isolation", "optimistic": "isolation", "commutative": "isolation",
+    "version_file": "isolation", "distributed_lock": "isolation", "checker": "isolation", "analyser": "isolation",
+    "columns": "base", "lock_mode": "base",
+    "saga_definition": "isolation", "saga": "isolation", "saga_start": "base", "saga_view": "base", "sagas": "saga",
     "engine": "runtime",
     "http": "http",
     "cli": "cli",

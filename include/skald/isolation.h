@@ -8,15 +8,9 @@
 #include <string>
 
 #include "skald/database.h"
+#include "skald/lock_mode.h"
 
 namespace skald {
-
-// shared: side by side with others that hold it shared (work that commutes), never
-// with one that holds it exclusively.
-enum class LockMode { shared, exclusive };
-BOOST_DESCRIBE_ENUM(LockMode, shared, exclusive)
-inline constexpr LockMode shared = LockMode::shared;
-inline constexpr LockMode exclusive = LockMode::exclusive;
 
 // What a saga does where a semantic lock is not free.
 struct WhenBusy {
@@ -34,7 +28,7 @@ inline constexpr WhenBusy reject{.kind = WhenBusy::Kind::reject};
 // How an access is protected against other sagas, as the analyser knows it.
 enum class Guard { none, commutative, reread, optimistic, row_lock, version_file, idempotency_key };
 BOOST_DESCRIBE_ENUM(Guard, none, commutative, reread, optimistic, row_lock, version_file, idempotency_key)
-struct Access {
+struct DataAccess {
   enum Kind { read, write };
   std::string resource;
   Kind kind;

@@ -179,10 +179,10 @@ class Saga {
   // For the analyser (`skald lint`): which data this step reads and writes, and what
   // keeps others away from it. The checker compares with what it saw.
   Saga& reads(std::string resource, Guard guard = Guard::none) {
-    return last().accesses.push_back({std::move(resource), Access::read, guard}), *this;
+    return last().accesses.push_back({std::move(resource), DataAccess::read, guard}), *this;
   }
   Saga& writes(std::string resource, Guard guard = Guard::none) {
-    return last().accesses.push_back({std::move(resource), Access::write, guard}), *this;
+    return last().accesses.push_back({std::move(resource), DataAccess::write, guard}), *this;
   }
 
   // What follows is about the whole saga.

@@ -97,7 +97,7 @@ struct Step {
   Duration timeout = 30s;
   std::string back_to = {};     // where Stale leads to; empty: tried again here
   std::vector<Holds> holds = {};
-  std::vector<Access> accesses = {};
+  std::vector<DataAccess> accesses = {};
   std::function<bool(const void*)> wanted = {};               // empty: always
   std::function<std::size_t(const void*)> count = {};         // of elements; empty: one
   std::function<Duration(const void*)> sleep_time = {};

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "dead_letter/undertaker.h"
+#include "isolation/schema.h"
 #include "outbox/emitter.h"
 #include "outbox/integrity.h"
 #include "outbox/job_board.h"
@@ -72,6 +73,7 @@ class Engine::Threads {
         announcing_(env, "announce", [this] { return announce(); }),
         working_(env, "jobs", [this] { return jobs_.run_once(); }) {
     db_.migrate(tables::kComponent, tables::migrations());
+    db_.migrate(isolation::kComponent, isolation::isolation_migrations());
     db_.set_commit_hook(&emitter_);
     db_.set_announcement_waker([this] { announcing_.wake(); });
     jobs_.add({"skald.retention", 1h, [this] { outbox::forget_completed(db_, options_.outbox.retention); }});

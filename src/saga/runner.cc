@@ -55,6 +55,7 @@ std::optional<Started> Runner::start_first(Instance& saga, const StartOptions& o
   } catch (const Conflict& error) {
     if (error.code() != "SAGA_RUNS" || options.on_duplicate == OnDuplicate::refuse) throw;
   }
+  let_go(saga.row.id);
   const auto live = db_.write_result(
       "find saga", [&](Transaction& tx) { return tables::saga::find_live(tx, saga.row.type, saga.row.key); });
   if (!live) throw Busy("SAGA_JUST_ENDED", "the saga of this key has just ended: try again", 100ms);
@@ -63,6 +64,7 @@ std::optional<Started> Runner::start_first(Instance& saga, const StartOptions& o
 
 Started Runner::start(const Definition& definition, std::shared_ptr<void> state, const StartOptions& options) {
   Handle saga = make(definition, std::move(state), options);
+  const Birth birth(*this, saga->row.id);
   After after{};
   if (auto joined = start_first(*saga, options, after)) return *joined;
   const Started out = started(*saga);
@@ -72,16 +74,19 @@ Started Runner::start(const Definition& definition, std::shared_ptr<void> state,
 
 Started Runner::run(const Definition& definition, std::shared_ptr<void> state, const StartOptions& options) {
   Handle saga = make(definition, std::move(state), options);
+  const Birth birth(*this, saga->row.id);
   After after{};
   if (auto joined = start_first(*saga, options, after)) return *joined;
-  while ((after == After::go_on || after == After::call) && !saga->row.owner.empty()) {
-    const auto before = after;
-    try {
-      after = step(*saga, before);
-    } catch (const Error&) {  // it is durable: others go on with it
-      put_back(std::move(saga), After::go_on);
-      throw;
-    }
+  const auto goes_on = [&] { return (after == After::go_on || after == After::call) && !saga->row.owner.empty(); };
+  try {
+    while (goes_on()) after = step(*saga, after);
+  } catch (const Stale&) {
+    let_go(saga->row.id);
+    return started(*saga);
+  } catch (const Error& error) {  // it is durable, and tried again
+    const Started out = started(*saga);
+    try_again_later(std::move(saga), error);
+    return out;
   }
   const Started out = started(*saga);
   put_back(std::move(saga), after);
@@ -95,6 +100,11 @@ std::vector<std::string> Runner::types() const {
   return out;
 }
 
+std::vector<std::string> Runner::held() {
+  std::lock_guard lock(mutex_);
+  return {held_.begin(), held_.end()};
+}
+
 bool Runner::run_one() {
   if (draining_) return false;
   Ready ready;
@@ -106,28 +116,45 @@ bool Runner::run_one() {
     ready = std::move(*due);
     ready_.erase(due);
   }
-  ++in_hand_;
+  const std::string id = ready.saga->row.id;
   try {
     if (ready.reload) ready.saga = reload(*ready.saga);
     if (ready.saga) {
       const After after = step(*ready.saga, ready.after);
       put_back(std::move(ready.saga), after);
+    } else {
+      let_go(id);
+      adrift_ = true;  // a claim without an answer may have made it ours again meanwhile
+      look_at(Duration::zero());
     }
   } catch (const Stale&) {
+    let_go(id);
     env_.observer.count("sagas_lost_to_others_total");
   } catch (const std::exception& error) {
-    env_.observer.count("saga_errors_total");
-    env_.observer.log(Observer::Level::warn, "a saga could not go on and is tried again",
-                      "\"saga\":" + to_json(ready.saga->row.id) + ",\"error\":" + to_json(std::string(error.what())));
-    std::lock_guard lock(mutex_);
-    ready_.push_back({std::move(ready.saga), After::go_on, env_.clock.steady() + kPauseAfterError, true});
-    look_at(kPauseAfterError);
+    try_again_later(std::move(ready.saga), error);
   }
-  --in_hand_;
   return true;
 }
 
+void Runner::try_again_later(Handle saga, const std::exception& error) {
+  env_.observer.count("saga_errors_total");
+  env_.observer.log(Observer::Level::warn, "a saga could not go on and is tried again",
+                    "\"saga\":" + to_json(saga->row.id) + ",\"error\":" + to_json(std::string(error.what())));
+  {
+    std::lock_guard lock(mutex_);
+    held_.insert(saga->row.id);
+    ready_.push_back({std::move(saga), After::go_on, env_.clock.steady() + kPauseAfterError, true});
+  }
+  look_at(kPauseAfterError);
+}
+
+void Runner::let_go(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  held_.erase(id);
+}
+
 Duration Runner::ready_in() {
+  if (draining_) return kIdleMax;
   std::lock_guard lock(mutex_);
   const Instant now = env_.clock.steady();
   Duration soonest = kIdleMax;
@@ -155,7 +182,11 @@ Runner::Handle Runner::load(tables::saga::Row row) const {
 After Runner::step(Instance& saga, After before) {
   const bool asked = before == After::call || (saga.progress.called && awaits_answer(saga));
   if (!asked || saga.row.take_overs >= kTakeOversMax) return commit(saga, std::nullopt);
-  return commit(saga, call(env_, saga, hooks_.side_by_side));
+  auto trouble = call(env_, saga, hooks_.side_by_side);
+  // That this call did not happen tells nothing of an earlier one without an answer.
+  const bool earlier = before != After::call && seam::holds(seam::Rule::unknown_not_guessed);
+  if (trouble && earlier && trouble->kind == Trouble::Kind::passing) trouble->kind = Trouble::Kind::unknown;
+  return commit(saga, std::move(trouble));
 }
 
 After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
@@ -178,6 +209,10 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     } catch (const PlaceTaken&) {
       trial.alone = true;
       continue;
+    } catch (const CommitUnknown&) {
+      adrift_ = true;
+      look_at(kPauseAfterError);
+      throw;
     } catch (...) {
       if (!trial.met) throw;
       if (std::exchange(result_alone, false) && seam::holds(seam::Rule::result_committed_alone)) {
@@ -224,7 +259,9 @@ void Runner::commit_result_alone(Instance& saga) {
 }
 
 void Runner::put_back(Handle saga, After after) {
-  if (after != After::go_on && after != After::call) return;
+  const bool more = after == After::go_on || after == After::call;
+  if (!more || saga->row.owner.empty()) let_go(saga->row.id);
+  if (!more) return;
   if (saga->row.owner.empty()) {
     look_at(Duration::zero());
     if (hooks_.announce) hooks_.announce();
@@ -232,6 +269,7 @@ void Runner::put_back(Handle saga, After after) {
   }
   {
     std::lock_guard lock(mutex_);
+    held_.insert(saga->row.id);
     ready_.push_back({std::move(saga), after, env_.clock.steady(), false});
   }
   if (hooks_.wake) hooks_.wake();
@@ -262,13 +300,16 @@ Duration Runner::poll() {
   std::vector<tables::saga::Row> claimed;
   std::optional<Time> next;
   Time at{};
+  const bool adrift = adrift_.exchange(false);
   try {
     db_.write("claim sagas", [&](Transaction& tx) {
+      if (adrift) tables::saga::release_others(tx, worker, held());
       claimed = tables::saga::claim_due(tx, worker, known, room);
       next = tables::saga::next_wake(tx, known);
       at = tx.now();
     });
   } catch (...) {
+    adrift_ = true;
     look_at(kPauseAfterError);
     throw;
   }

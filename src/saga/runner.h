@@ -16,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <set>
 
 #include "saga/group.h"
 #include "saga/registry.h"
@@ -50,13 +51,27 @@ class Runner {
   void retry(Transaction& tx, std::string_view saga_id);
   void compensate(Transaction& tx, std::string_view saga_id, std::string_view why);
 
-  std::size_t in_hand() const { return in_hand_; }
   // Claims nothing new, and begins nothing that is ready: the rows are handed back by
   // the worker's leaving.
   void drain() { draining_ = true; }
 
  private:
   using Handle = std::unique_ptr<Instance>;
+  // While a newborn is in its starter's hands, its row is not taken for a lost one.
+  class Birth {
+   public:
+    Birth(Runner& runner, const std::string& id) : runner_(runner), id_(id) {
+      std::lock_guard lock(runner_.mutex_);
+      runner_.held_.insert(id_);
+    }
+    ~Birth() {
+      if (std::uncaught_exceptions() > 0) runner_.let_go(id_);
+    }
+
+   private:
+    Runner& runner_;
+    const std::string id_;
+  };
 
   Handle make(const Definition& definition, std::shared_ptr<void> state, const StartOptions& options);
   Handle load(tables::saga::Row row) const;
@@ -69,6 +84,9 @@ class Runner {
   void put_back(Handle saga, After after);
   void look_at(Duration in);
   std::vector<std::string> types() const;
+  std::vector<std::string> held();
+  void let_go(const std::string& id);
+  void try_again_later(Handle saga, const std::exception& error);
 
   struct Ready {
     Handle saga;
@@ -82,9 +100,11 @@ class Runner {
   const Registry& registry_;
   const RunnerHooks hooks_;
   const GroupLimits limits_;
-  std::mutex mutex_;                 // guards ready_
+  std::mutex mutex_;                 // guards ready_ and held_
   std::deque<Ready> ready_;
-  std::atomic<std::size_t> in_hand_{0};
+  std::set<std::string> held_;       // what this process owns, as far as it knows
+  // A commit without an answer may have left rows that are ours and not in memory.
+  std::atomic<bool> adrift_{false};
   std::atomic<std::int64_t> next_look_;   // steady microseconds
   std::atomic<bool> draining_{false};
 };

@@ -7,6 +7,7 @@
 #include "store/migrations.h"
 #include "store/sqlite/file_lock.h"
 #include "store/sqlite/open_transaction.h"
+#include "store/sqlite/parking.h"
 
 namespace skald::sqlite {
 namespace {
@@ -21,6 +22,9 @@ struct Entered {
 
 }  // namespace
 
+constexpr int kDone = 1, kLead = 2;
+constexpr int kCarefulCallers = 512;
+
 struct SqliteDatabase::Caller {
   std::string_view name;
   const Body* body = nullptr;
@@ -28,9 +32,7 @@ struct SqliteDatabase::Caller {
   std::exception_ptr refusal;     // what the body threw
   std::exception_ptr failure;     // what the caller is told instead of success
   bool answered_early = false;
-  bool done = false;
-  bool leads = false;
-  std::condition_variable changed;
+  Parking told;                   // kDone or kLead
 };
 
 SqliteDatabase::SqliteDatabase(Env env, SqliteOptions options) : env_(env), options_(std::move(options)) {
@@ -55,31 +57,32 @@ void SqliteDatabase::write(std::string_view name, const Body& body) {
   Caller caller;
   caller.name = name;
   caller.body = &body;
+  bool leads = false;
   {
-    std::unique_lock lock(queue_mutex_);
+    std::lock_guard lock(queue_mutex_);
     queue_.push_back(&caller);
-    caller.leads = !std::exchange(led_, true);
-    caller.changed.wait(lock, [&] { return caller.done || caller.leads; });
+    leads = !std::exchange(led_, true);
   }
-  if (!caller.done) lead(caller);
+  if (leads || caller.told.wait() == kLead) lead(caller);
   if (caller.failure) std::rethrow_exception(caller.failure);
   if (!caller.events.empty() && !seam::holds(seam::Rule::emit_in_transaction))
     write("emit apart", [&](Transaction& tx) { hook_->before_commit(tx, caller.events); });
   if (!caller.events.empty()) hook_->after_commit(caller.events);
 }
 
-// Runs one batch, in which the leader itself is the first, and hands leadership on.
+// Runs one batch, in which the leader itself is the first, and hands leadership on:
+// first of all, so that the next batch runs while the members of this one wake up.
 void SqliteDatabase::lead(Caller& leader) {
   const std::vector<Caller*> batch = run_batch();
-  std::lock_guard lock(queue_mutex_);
-  for (Caller* member : batch) {
-    member->done = true;
-    if (member != &leader) member->changed.notify_one();
+  Caller* next = nullptr;
+  {
+    std::lock_guard lock(queue_mutex_);
+    led_ = !queue_.empty();
+    if (led_) next = queue_.front();
   }
-  led_ = !queue_.empty();
-  if (!led_) return;
-  queue_.front()->leads = true;
-  queue_.front()->changed.notify_one();
+  if (next != nullptr) next->told.say(kLead);
+  for (Caller* member : batch)
+    if (member != &leader) member->told.say(kDone);
 }
 
 std::vector<std::exception_ptr> SqliteDatabase::write_together(std::span<const Body> bodies) {
@@ -140,9 +143,11 @@ std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Call
     try {
       if (stopped_) std::rethrow_exception(stopped_);
       if (open.empty()) writer_->control("BEGIN IMMEDIATE");
-      if (run_caller(*caller)) {
+      const Fate fate = run_caller(*caller);
+      if (fate == Fate::in) {
         open.push_back(caller);
       } else {
+        if (fate == Fate::again) again.push_front(caller);
         again.insert(again.begin(), open.begin(), open.end());
         open.clear();
       }
@@ -160,13 +165,18 @@ SqliteDatabase::Caller* SqliteDatabase::next_in_queue() {
   return caller;
 }
 
-bool SqliteDatabase::run_caller(Caller& caller) {
+// A savepoint for each caller costs a quarter of the whole (SQLite copies every page
+// that is touched first under one). So they run without, and where one is refused all
+// are rolled back and run again, each with its own; and so the next batches, because
+// refusals come in swarms.
+SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller) {
   const Instant begun = env_.clock.steady();
   caller.refusal = nullptr;
   caller.events.clear();
   OpenTransaction tx(env_, *writer_, transaction_time());
-  writer_->control("SAVEPOINT caller");
-  bool survives = true;
+  const bool apart = careful_ > 0;
+  if (apart) writer_->control("SAVEPOINT caller");
+  Fate fate = Fate::in;
   try {
     (*caller.body)(tx);
     if (!tx.emitted().empty() && seam::holds(seam::Rule::emit_in_transaction))
@@ -174,24 +184,29 @@ bool SqliteDatabase::run_caller(Caller& caller) {
     if (writer_->has_deferred_violations())
       throw Conflict("CONSTRAINT_VIOLATION", "a row refers to another that does not exist");
     caller.events.assign(tx.emitted().begin(), tx.emitted().end());
-    writer_->control("RELEASE caller");
+    if (apart) writer_->control("RELEASE caller");
   } catch (...) {
     caller.refusal = std::current_exception();
     caller.events.clear();
-    survives = writer_->in_transaction();
-    if (survives) {
+    careful_ = kCarefulCallers;
+    if (!writer_->in_transaction()) {
+      fate = Fate::out;
+      caller.failure = caller.refusal;
+    } else if (apart) {
       writer_->control("ROLLBACK TO caller");
       writer_->control("RELEASE caller");
     } else {
-      caller.failure = caller.refusal;
+      writer_->control("ROLLBACK");
+      fate = Fate::again;
     }
   }
-  if (!seam::holds(seam::Rule::answer_after_commit) && tx.emitted().empty()) {
+  if (careful_ > 0) --careful_;
+  if (!seam::holds(seam::Rule::answer_after_commit) && tx.emitted().empty() && fate != Fate::again) {
     caller.failure = caller.refusal;
     caller.answered_early = true;
   }
   report_slow(caller.name, env_.clock.steady() - begun);
-  return survives;
+  return fate;
 }
 
 // Null when everything in the transaction is durable.

@@ -53,7 +53,12 @@ class SqliteDatabase final : public Database {
   std::vector<Caller*> run_batch();
   std::vector<Caller*> run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again);
   Caller* next_in_queue();
-  bool run_caller(Caller& caller);                  // false: the transaction is gone
+  enum class Fate {
+    in,      // part of the open transaction
+    out,     // failed, and the transaction is gone
+    again    // the transaction was rolled back because of it: all of it runs again
+  };
+  Fate run_caller(Caller& caller);
   std::exception_ptr commit();
   void refuse_nested() const;
   void report_slow(std::string_view name, Duration took) const;
@@ -76,6 +81,7 @@ class SqliteDatabase final : public Database {
 
   std::mutex readers_mutex_;
   std::condition_variable reader_free_;
+  int careful_ = 0;  // so many callers get a savepoint each; under physical_
   std::vector<std::unique_ptr<Connection>> readers_;
 };
 

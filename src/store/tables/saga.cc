@@ -145,6 +145,23 @@ void release_all(Transaction& tx, std::string_view owner, bool died) {
       owner, tx.now(), died ? 1 : 0);
 }
 
+void release_others(Transaction& tx, std::string_view owner, std::span<const std::string> kept) {
+  constexpr std::string_view postgres =
+      "UPDATE skald_saga SET owner = NULL, wake_at = $2 WHERE owner = $1 AND live = 1 AND id <> ALL($3)";
+  constexpr std::string_view sqlite =
+      "UPDATE skald_saga SET owner = NULL, wake_at = $2 WHERE owner = $1 AND live = 1 AND id NOT IN (SELECT value FROM "
+      "json_each($3))";
+  if (tx.on(Dialect::postgres)) tx.execute(postgres, owner, tx.now(), kept);
+  else tx.execute(sqlite, owner, tx.now(), json_of(kept));
+}
+
+void release_adrift(Transaction& tx) {
+  tx.execute(
+      "UPDATE skald_saga SET owner = NULL, wake_at = $1 WHERE live = 1 AND owner IS NOT NULL AND NOT EXISTS (SELECT 1 "
+      "FROM skald_worker w WHERE w.id = skald_saga.owner)",
+      tx.now());
+}
+
 void release_everything(Transaction& tx) {
   tx.execute(
       "UPDATE skald_saga SET owner = NULL, wake_at = $1, take_overs = take_overs + 1 WHERE owner IS NOT NULL AND live "

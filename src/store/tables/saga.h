@@ -51,6 +51,10 @@ void wake(Transaction& tx, std::span<const std::string> ids);
 
 // The sagas of a worker that is gone: unowned and due. `died`: counts as a take-over.
 void release_all(Transaction& tx, std::string_view owner, bool died);
+// Those of `owner` that are not in `kept`: unowned and due.
+void release_others(Transaction& tx, std::string_view owner, std::span<const std::string> kept);
+// Those that a worker took which was already gone: it had not noticed yet.
+void release_adrift(Transaction& tx);
 // On SQLite, when the one process begins.
 void release_everything(Transaction& tx);
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "skald/database.h"
-#include "skald/isolation.h"
+#include "skald/lock_mode.h"
 
 namespace skald::tables::semantic_lock {
 

@@ -7,6 +7,10 @@ namespace {
 
 // Beats of all workers, owners of all partitions and what is live, as three
 // texts: an idle process asks the database one question a second, this one.
+#define SKALD_ADRIFT                                                                                           \
+  "(SELECT COUNT(*) FROM skald_saga s WHERE s.live = 1 AND s.owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM " \
+  "skald_worker w WHERE w.id = s.owner))"
+
 constexpr std::string_view kBeatPostgres =
     "WITH me AS (UPDATE skald_worker SET beat = beat + 1, beat_at = (extract(epoch from clock_timestamp()) * "
     "1000000)::bigint, sessions = $2 "
@@ -16,14 +20,13 @@ constexpr std::string_view kBeatPostgres =
     "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' "
     "ELSE '-' END, E'\\n') FROM skald_partition p), "
     "(SELECT MIN(wake_at) - (extract(epoch from clock_timestamp()) * 1000000)::bigint FROM skald_saga WHERE live = 1 "
-    "AND "
-    "owner IS NULL)";
+    "AND owner IS NULL), " SKALD_ADRIFT;
 constexpr std::string_view kSeenSqlite =
     "SELECT 1, (SELECT group_concat(id || ' ' || beat, char(10)) FROM skald_worker), "
     "(SELECT group_concat(p.id || ' ' || CASE WHEN p.owner = $1 THEN 'm' WHEN p.owner IS NULL THEN 'n' ELSE 'o' END || "
     "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' "
     "ELSE '-' END, char(10)) FROM skald_partition p), "
-    "(SELECT MIN(wake_at) - $2 FROM skald_saga WHERE live = 1 AND owner IS NULL)";
+    "(SELECT MIN(wake_at) - $2 FROM skald_saga WHERE live = 1 AND owner IS NULL), " SKALD_ADRIFT;
 
 template <class F>
 void each_pair(std::string_view lines, F&& use) {
@@ -89,6 +92,7 @@ Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::ui
     if (state[1] == 'l') pulse.live |= bit;
   });
   if (const auto due = rows.get<std::optional<std::int64_t>>(0, 3)) pulse.saga_due_in = Duration(*due);
+  pulse.sagas_adrift = rows.get<int>(0, 4) > 0;
   if (mine != owned) pulse.partitions_changed = true;
   return pulse;
 }

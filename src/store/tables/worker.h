@@ -29,7 +29,8 @@ std::vector<Worker> all(Transaction& tx);
 // One statement and one transaction: counts the beat up and sees the others, the partitions, and
 // which of one's own partitions have something live.
 struct Pulse {
-  std::optional<Duration> saga_due_in;  // an unowned one; below zero: it is due
+  std::optional<Duration> saga_due_in;             // an unowned one; below zero: it is due
+  bool sagas_adrift = false;                       // some belong to a worker that is gone
   bool alive = false;                              // the own row was still there
   std::vector<std::pair<std::string, std::int64_t>> beats;
   std::uint64_t live = 0;                          // a bit per own partition

@@ -1,0 +1,20 @@
+// skald_barrier: one row per (saga, step), written by whichever of action and undo
+// comes first, in its own transaction; the other waits for that one's end.
+#include "skald/isolation.h"
+
+namespace skald {
+
+Passage pass_barrier(Transaction& tx, std::string_view saga_id, std::string_view step, Side side) {
+  const bool action = side == Side::action;
+  const Rows rows = tx.query(
+      action ? "INSERT INTO skald_barrier (saga_id, step, actions, undos, undo_first, at) VALUES ($1, $2, 1, 0, 0, $3) "
+               "ON CONFLICT (saga_id, step) DO UPDATE SET actions = skald_barrier.actions + 1 RETURNING actions, "
+               "undo_first"
+             : "INSERT INTO skald_barrier (saga_id, step, actions, undos, undo_first, at) VALUES ($1, $2, 0, 1, 1, $3) "
+               "ON CONFLICT (saga_id, step) DO UPDATE SET undos = skald_barrier.undos + 1 RETURNING undos, undo_first",
+      saga_id, step, tx.now());
+  if (rows.get<bool>(0, 1)) return Passage::overtaken;
+  return rows.get<std::int64_t>(0, 0) == 1 ? Passage::first : Passage::repeated;
+}
+
+}  // namespace skald
