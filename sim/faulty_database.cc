@@ -24,7 +24,8 @@ Database::Body twice(const Database::Body& body) {
 FaultyDatabase::Fault FaultyDatabase::draw(std::string_view name) {
   const Rates& rates = stage_.plan.rates;
   SimRandom& dice = stage_.dice;
-  if (name == "bury" && dice.chance(rates.bury_fails)) return dice.chance(500) ? Fault::away : Fault::commit_fails;
+  if ((name == "bury" || name == "end a dead letter's entry") && dice.chance(rates.bury_fails))
+    return dice.chance(500) ? Fault::away : Fault::commit_fails;
   if (dice.chance(rates.away)) return Fault::away;
   if (dice.chance(rates.busy)) return Fault::busy;
   if (dice.chance(rates.crash_before)) return Fault::crash_before;

@@ -1,5 +1,6 @@
 #include "sim/faulty_file.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,41 +37,43 @@ FileOps FaultyFile::ops() {
               errno = EIO;
               return -1;
             }
-            synced_ = size_of(path_);
+            safe().bytes = size_of(path_);
             return 0;
           },
       .sync_folder =
           [this](const std::string&) {
-            in_folder_ = true;
+            safe().in_folder = true;
             return 0;
           },
   };
 }
 
+FaultyFile::Safe& FaultyFile::safe() {
+  struct stat info;
+  const std::uint64_t inode = ::stat(path_.c_str(), &info) == 0 ? info.st_ino : 0;
+  if (inode != safe_.inode) safe_ = {.inode = inode};
+  return safe_;
+}
+
 void FaultyFile::lose_unsynced() {
   const std::int64_t size = size_of(path_);
   if (size == 0) return;
-  if (!in_folder_ && stage_.dice.chance(500)) {
+  Safe& left = safe();
+  if (!left.in_folder && stage_.dice.chance(500)) {
     ::unlink(path_.c_str());
-    moved_away();
+    left = {};
     stage_.markers.hit(Marker::file_torn);
-  } else if (size > synced_) {
-    synced_ += static_cast<std::int64_t>(stage_.dice.below(static_cast<std::size_t>(size - synced_ + 1)));
-    if (::truncate(path_.c_str(), synced_) == 0) stage_.markers.hit(Marker::file_torn);
+  } else if (size > left.bytes) {
+    left.bytes += static_cast<std::int64_t>(stage_.dice.below(static_cast<std::size_t>(size - left.bytes + 1)));
+    if (::truncate(path_.c_str(), left.bytes) == 0) stage_.markers.hit(Marker::file_torn);
   }
 }
 
-void FaultyFile::moved_away() {
-  synced_ = 0;
-  in_folder_ = false;
-}
-
 void FaultyFile::appended_by_import() {
-  synced_ = size_of(path_);
-  in_folder_ = synced_ > 0;
+  Safe& left = safe();
+  left.bytes = size_of(path_);
+  left.in_folder = left.bytes > 0;
 }
-
-bool FaultyFile::empty() const { return size_of(path_) == 0 && size_of(path_ + ".importing") == 0; }
 
 bool FaultyFile::holds(std::string_view event_id) const {
   bool found = false;

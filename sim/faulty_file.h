@@ -3,6 +3,7 @@
 // gone as a whole.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "dead_letter/fallback_file.h"
@@ -21,19 +22,24 @@ class FaultyFile {
   FileOps ops();
   // Power loss.
   void lose_unsynced();
-  // An import has taken the file: what comes is a new one.
-  void moved_away();
-  // It puts back, and syncs, what is not decided yet.
+  // An import puts back, and syncs, what is not decided yet.
   void appended_by_import();
   // Whether a record that names the event lies in it, or in what an import took.
   bool holds(std::string_view event_id) const;
-  bool empty() const;
 
  private:
+  // What of a file would survive.
+  struct Safe {
+    std::uint64_t inode = 0;
+    std::int64_t bytes = 0;
+    bool in_folder = false;
+  };
+  // Of the file at the path now: a new one begins when an import renames it away.
+  Safe& safe();
+
   Stage& stage_;
   std::string path_;
-  std::int64_t synced_ = 0;
-  bool in_folder_ = false;
+  Safe safe_;
 };
 
 }  // namespace skald::sim

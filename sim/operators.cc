@@ -1,7 +1,5 @@
 #include "sim/operators.h"
 
-#include <filesystem>
-
 #include "store/tables/outbox.h"
 
 namespace skald::sim {
@@ -19,7 +17,7 @@ void Operators::act(Process& process, FaultyFile& file) {
         if (!letters.empty()) discard(process, stage_.dice.pick(letters));
         return;
       case 3: return import(process, file);
-      case 4: return retain(process);
+      case 4: return retain(process, stage_.plan.options.retention, stage_.dice.between(1, 20));
       default: return process.fallback().reopen();
     }
   } catch (const Error& error) {
@@ -60,24 +58,14 @@ void Operators::discard(Process& process, const std::string& id) {
 }
 
 void Operators::import(Process& process, FaultyFile& file) {
-  const bool there = std::filesystem::exists(file.path());
-  const bool resumed = std::filesystem::exists(file.path() + ".importing");
-  if (!there && !resumed) return;
-  if (!resumed) file.moved_away();
   const auto result = dead_letter::import_fallback_file(process.env(), process.db(), file.path(), "sim");
   file.appended_by_import();
   if (result.imported > 0) stage_.markers.hit(Marker::file_imported);
-  if (resumed) import(process, file);  // one that a crash had cut short left the file of today alone
 }
 
-void Operators::retain(Process& process) {
-  // Retention is a week, and whoever lets a file lie for that long can no longer
-  // tell from the outbox whether an event in it was delivered after all.
-  if (file_waits_()) return;
-  const int limit = stage_.dice.between(1, 20);
-  const auto gone = process.db().write_result("retention", [&](Transaction& tx) {
-    return tables::outbox::forget_completed(tx, tx.now() - stage_.plan.options.retention, limit);
-  });
+void Operators::retain(Process& process, Duration retention, int limit) {
+  const auto gone = process.db().write_result(
+      "retention", [&](Transaction& tx) { return tables::outbox::forget_completed(tx, tx.now() - retention, limit); });
   if (gone > 0) stage_.markers.hit(Marker::retention);
 }
 

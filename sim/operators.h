@@ -2,7 +2,8 @@
 // fallback files, let old entries go; and one who tampers with the table.
 #pragma once
 
-#include <functional>
+#include <string>
+#include <vector>
 
 #include "sim/faulty_file.h"
 #include "sim/process.h"
@@ -12,13 +13,14 @@ namespace skald::sim {
 
 class Operators {
  public:
-  // `file_waits`: some machine has a fallback file that nobody has imported yet.
-  Operators(Stage& stage, std::function<bool()> file_waits) : stage_(stage), file_waits_(std::move(file_waits)) {}
+  explicit Operators(Stage& stage) : stage_(stage) {}
 
   // One action at the given process, whose machine has this file.
   void act(Process& process, FaultyFile& file);
 
   void import(Process& process, FaultyFile& file);
+  // Lets at most `limit` completed entries of that age go.
+  void retain(Process& process, Duration retention, int limit);
   void replay(Process& process, const std::string& id);
   void discard(Process& process, const std::string& id);
   // Dead letters, or only those that block a key.
@@ -26,10 +28,8 @@ class Operators {
 
  private:
   void tamper();
-  void retain(Process& process);
 
   Stage& stage_;
-  std::function<bool()> file_waits_;
 };
 
 }  // namespace skald::sim

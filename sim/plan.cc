@@ -38,8 +38,9 @@ void draw_rates(SimRandom& dice, Rates& rates) {
 
 }  // namespace
 
-Plan draw_plan(SimRandom& dice) {
+Plan draw_plan(SimRandom& dice, Workload workload) {
   Plan plan;
+  plan.workload = workload;
   plan.sole = dice.chance(350);
   plan.processes = plan.sole ? 1 : dice.between(1, 4);
   plan.keys = dice.between(2, 6);

@@ -12,7 +12,7 @@ namespace skald::sim {
 struct Rates {
   // of a write
   int away = 0, busy = 0, crash_before = 0, crash_after = 0, commit_fails = 0, answer_lost = 0, body_twice = 0;
-  int bury_fails = 0;                    // of a write into the dead letters
+  int bury_fails = 0;                    // of a write into the dead letters, or of one that ends its entry
   int slow = 0, freeze = 0;              // before or after a write
   int announce_lost = 0;                 // of a wake-up across processes
   // of a send
@@ -25,7 +25,11 @@ struct Rates {
   int kill = 0, stop = 0, nap = 0, jump = 0, tamper = 0;
 };
 
+// What the simulated processes are busy with.
+enum class Workload { outbox, sagas };
+
 struct Plan {
+  Workload workload = Workload::outbox;
   bool sole = false;                     // one process on SQLite; otherwise leases
   int processes = 1;
   int keys = 4;
@@ -36,6 +40,6 @@ struct Plan {
   Rates rates;
 };
 
-Plan draw_plan(SimRandom& dice);
+Plan draw_plan(SimRandom& dice, Workload workload);
 
 }  // namespace skald::sim

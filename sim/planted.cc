@@ -30,11 +30,23 @@ constexpr PlantedBug kBugs[] = {
     {Rule::same_id_every_attempt, "same_id_every_attempt", "each attempt has an id of its own"},
     {Rule::dead_letter_kept, "dead_letter_kept", "an entry is given up without its dead letter"},
     {Rule::replay_through_inbox, "replay_through_inbox", "a replayed dead letter gets a new id"},
+    {Rule::forgotten_counts_delivered, "forgotten_counts_delivered",
+     "an import makes a dead letter of what was delivered and forgotten"},
     {Rule::api_key_in_transaction, "api_key_in_transaction", "an idempotency key is stored after the effect's commit"},
     {Rule::api_key_body_compared, "api_key_body_compared", "a key with another body gets the first one's answer"},
     {Rule::crash_counted, "crash_counted", "deaths of an event's owners are not counted"},
     {Rule::fallback_synced, "fallback_synced", "the fallback file is not synced"},
     {Rule::wake_flag_cleared_first, "wake_flag_cleared_first", "the wake-up flag is cleared after the scan"},
+    {Rule::saga_fence_checked, "saga_fence_checked", "a saga is written without looking who owns it", Workload::sagas},
+    {Rule::saga_crash_counted, "saga_crash_counted", "take-overs of a saga are not counted", Workload::sagas},
+    {Rule::undo_tries_capped, "undo_tries_capped", "an undo that fails is tried for ever", Workload::sagas},
+    {Rule::unknown_not_guessed, "unknown_not_guessed", "a call without an answer counts as failed", Workload::sagas},
+    {Rule::result_committed_alone, "result_committed_alone", "a call's result is lost with what follows",
+     Workload::sagas},
+    {Rule::queue_is_fair, "queue_is_fair", "who comes later overtakes the queue", Workload::sagas},
+    {Rule::locks_in_order, "locks_in_order", "a saga waits for a lock out of the global order", Workload::sagas},
+    {Rule::release_grants, "release_grants", "a release leaves the queue waiting", Workload::sagas},
+    {Rule::locks_released_at_end, "locks_released_at_end", "a saga ends with its locks", Workload::sagas},
 };
 
 }  // namespace
@@ -48,7 +60,7 @@ std::optional<Caught> hunt(const PlantedBug& bug, std::uint64_t first, int seeds
   const Broken broken(bug.rule);
   for (int i = 0; i < seeds_max; ++i) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
-    const Run run = simulate(seed);
+    const Run run = simulate(seed, bug.workload);
     if (run.broken) return Caught{run.broken->invariant, run.broken->text, seed, i + 1};
   }
   return std::nullopt;

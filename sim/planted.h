@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "env/seam.h"
+#include "sim/plan.h"
 
 namespace skald::sim {
 
@@ -15,6 +16,7 @@ struct PlantedBug {
   seam::Rule rule;
   std::string_view name;       // of the rule
   std::string_view sentence;   // what is broken
+  Workload workload = Workload::outbox;
 };
 
 // Those that the simulator can catch; the interleaver on PostgreSQL has the others.

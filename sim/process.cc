@@ -48,7 +48,15 @@ Process::Process(Surroundings around)
       membership_(env_, db_, {"host-" + std::to_string(around_.index), around_.index},
                   stage_.plan.sole ? Membership::Kind::sole : Membership::Kind::leased, stage_.plan.options),
       relay_(env_, db_, membership_, routing_, undertaker_, stage_.plan.options),
+      runner_(env_, db_, registry_,
+              {[this] { return membership_.trusted() ? membership_.view()->worker : std::string(); },
+               [this] { sagas_woken_ = true; },
+               {},
+               [](std::vector<std::function<void()>> calls) {
+                 for (auto& one : calls) one();
+               }}),
       acting_(membership_.view()) {
+  add_sagas(registry_, around_.provider);
   for (const auto& [consumer, type] :
        {std::pair("ledger", "local.*"), std::pair("thanks", "local.*"), std::pair("mirror", "both.*")}) {
     routing_.add(Consumer{
@@ -70,6 +78,7 @@ Duration Process::beat() {
     const auto before = membership_.view();
     const auto result = membership_.run_once();
     if (result.live != 0 || membership_.view() != before) wake(result.live);
+    if (result.saga_due_in) runner_.note_due(*result.saga_due_in);
     return result.again_in;
   } catch (const Error& error) {
     stage_.trace.note(stage_.now(), {"  no beat:", error.code()});
@@ -82,6 +91,23 @@ Duration Process::relay_once() {
   step_began_ = stage_.now();
   acting_ = membership_.view();
   return relay_.run_once();
+}
+
+Duration Process::sagas_once() {
+  sagas_woken_ = false;
+  around_.provider.while_it_takes = [this](Duration time) { around_.wiring.pause(time, false); };
+  try {
+    const Duration idle = runner_.poll();
+    return runner_.run_one() ? Duration::zero() : std::min(idle, runner_.ready_in());
+  } catch (const Error& error) {
+    stage_.trace.note(stage_.now(), {"  no sagas:", error.code()});
+    return 100ms;
+  }
+}
+
+void Process::retry_saga(const std::string& id) {
+  db_.write("help", [&](Transaction& tx) { runner_.retry(tx, id); });
+  runner_.note_due(Duration::zero());
 }
 
 std::int64_t Process::acting_fence(int partition) const {

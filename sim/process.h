@@ -13,6 +13,7 @@
 #include "sim/faulty_database.h"
 #include "sim/faulty_file.h"
 #include "sim/ledger.h"
+#include "sim/saga_business.h"
 #include "sim/sim_bus.h"
 #include "sim/stage.h"
 
@@ -36,6 +37,7 @@ class Process {
     Ledger& ledger;
     Network& network;
     FaultyFile& file;
+    Provider& provider;
     int index;
     FaultyDatabase::Wiring wiring;
     std::function<void(std::uint64_t partitions)> announce;  // to the other processes
@@ -45,6 +47,7 @@ class Process {
   // Each says when it wants to be called again.
   Duration beat();
   Duration relay_once();
+  Duration sagas_once();
   std::optional<Instant> next_answer() const { return bus_.next_answer(); }
 
   void wake(std::uint64_t partitions) {
@@ -53,14 +56,21 @@ class Process {
   }
   bool woken() const { return woken_; }   // since the relay's last step began
   // Begins nothing new; true once nothing is in its hands.
-  void drain() { relay_.drain(); }
+  void drain() {
+    relay_.drain();
+    runner_.drain();
+  }
   bool drained() const { return relay_.in_hand() == 0; }
   void leave() { membership_.leave(); }
   bool idle() const { return relay_.in_hand() == 0 && bus_.in_flight() == 0; }
+  bool sagas_woken() const { return sagas_woken_; }
   Instant beat_began() const { return beat_began_; }
   std::string worker() const { return membership_.view()->worker; }
 
   FaultyDatabase& db() { return db_; }
+  saga::Runner& runner() { return runner_; }
+  const saga::Registry& registry() const { return registry_; }
+  void retry_saga(const std::string& id);
   FallbackFile& fallback() { return fallback_; }
   http::InFlight& in_flight() { return in_flight_; }
   const outbox::Routing& routing() const { return routing_; }
@@ -84,9 +94,11 @@ class Process {
   outbox::Membership membership_;
   outbox::Relay relay_;
   http::InFlight in_flight_;
+  saga::Registry registry_;
+  saga::Runner runner_;
   std::shared_ptr<const outbox::Membership::View> acting_;   // what the relay's step works under
   Instant step_began_{}, beat_began_{};
-  bool woken_ = false;
+  bool woken_ = false, sagas_woken_ = false;
 };
 
 }  // namespace skald::sim

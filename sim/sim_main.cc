@@ -26,12 +26,13 @@ struct Options {
   std::uint64_t seeds = 1000, first = 1;
   int jobs = 2;
   bool trace = false, planted = false;
+  Workload workload = Workload::outbox;
   std::string break_rule;
 };
 
 int usage() {
-  std::cerr
-      << "usage: skald_sim [--seeds N] [--first SEED] [--jobs N] [--trace] [--break RULE] | --planted [--jobs N]\n";
+  std::cerr << "usage: skald_sim [--workload outbox|sagas] [--seeds N] [--first SEED] [--jobs N] [--trace] [--break "
+               "RULE] | --planted [--jobs N]\n";
   return 2;
 }
 
@@ -40,7 +41,7 @@ double seconds_since(const Clock& clock, Instant begun) {
 }
 
 int run_one(const Options& options) {
-  const Run run = simulate(options.first, options.trace ? &std::cout : nullptr);
+  const Run run = simulate(options.first, options.workload, options.trace ? &std::cout : nullptr);
   std::cout << "seed " << run.seed << ": " << run.decisions << " decisions, hash " << std::hex << run.hash << std::dec
             << "\n";
   if (!run.broken) return 0;
@@ -69,7 +70,7 @@ int run_many(const Options& options) {
   const auto work = [&](int worker, const Say& say) {
     Markers mine;
     for (auto i = static_cast<std::uint64_t>(worker); i < options.seeds; i += jobs) {
-      const Run run = simulate(options.first + i);
+      const Run run = simulate(options.first + i, options.workload);
       mine.add(run.markers);
       say("done " + std::to_string(run.decisions));
       if (run.broken)
@@ -162,6 +163,9 @@ int main(int argc, char** argv) {
     else if (word == "--seeds") options.seeds = std::strtoull(argv[++i], nullptr, 10);
     else if (word == "--first") options.first = std::strtoull(argv[++i], nullptr, 10);
     else if (word == "--jobs") options.jobs = std::max(1, std::atoi(argv[++i]));
+    else if (word == "--workload")
+      options.workload =
+          std::string_view(argv[++i]) == "sagas" ? skald::sim::Workload::sagas : skald::sim::Workload::outbox;
     else if (word == "--break") options.break_rule = argv[++i];
     else return skald::sim::usage();
   }

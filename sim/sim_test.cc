@@ -15,10 +15,17 @@ int seeds_wanted(int otherwise) {
   return given == nullptr ? otherwise : std::min(otherwise, std::max(1, std::atoi(given)));
 }
 
-TEST(Simulator, TheSameSeedGivesTheSameTrace) {
+class Simulator : public testing::TestWithParam<Workload> {};
+INSTANTIATE_TEST_SUITE_P(Workloads, Simulator, testing::Values(Workload::outbox, Workload::sagas),
+                         [](const auto& tested) {
+                           return std::string(tested.param == Workload::outbox ? "outbox" : "sagas");
+                         });
+
+TEST_P(Simulator, TheSameSeedGivesTheSameTrace) {
+  const Workload workload = GetParam();
   std::set<std::uint64_t> hashes;
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
-    const auto first = simulate(seed), second = simulate(seed);
+    const auto first = simulate(seed, workload), second = simulate(seed, workload);
     EXPECT_EQ(first.hash, second.hash) << "seed " << seed;
     EXPECT_EQ(first.decisions, second.decisions);
     hashes.insert(first.hash);
@@ -26,9 +33,9 @@ TEST(Simulator, TheSameSeedGivesTheSameTrace) {
   EXPECT_EQ(hashes.size(), 5u) << "other seeds must give other runs";
 }
 
-TEST(Simulator, EveryRunTakesAtLeast500DecisionsAndKeepsTheInvariants) {
-  for (int seed = 1; seed <= seeds_wanted(300); ++seed) {
-    const auto run = simulate(static_cast<std::uint64_t>(seed));
+TEST_P(Simulator, EveryRunTakesAtLeast500DecisionsAndKeepsTheInvariants) {
+  for (int seed = 1; seed <= seeds_wanted(200); ++seed) {
+    const auto run = simulate(static_cast<std::uint64_t>(seed), GetParam());
     ASSERT_FALSE(run.broken) << "seed " << seed << ": " << run.broken->invariant << ": " << run.broken->text;
     EXPECT_GE(run.decisions, 500);
   }

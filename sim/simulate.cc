@@ -4,9 +4,9 @@
 
 namespace skald::sim {
 
-Run simulate(std::uint64_t seed, std::ostream* trace) {
+Run simulate(std::uint64_t seed, Workload workload, std::ostream* trace) {
   Run run{.seed = seed, .hash = 0, .decisions = 0, .broken = std::nullopt, .markers = {}};
-  World world(seed, trace);
+  World world(seed, workload, trace);
   try {
     world.run();
   } catch (const BrokenInvariant& broken) {

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "sim/markers.h"
+#include "sim/plan.h"
 #include "sim/signals.h"
 
 namespace skald::sim {
@@ -19,6 +20,6 @@ struct Run {
 };
 
 // Deterministic: the same seed gives the same run. `trace` gets every decision.
-Run simulate(std::uint64_t seed, std::ostream* trace = nullptr);
+Run simulate(std::uint64_t seed, Workload workload, std::ostream* trace = nullptr);
 
 }  // namespace skald::sim

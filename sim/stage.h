@@ -14,10 +14,10 @@
 namespace skald::sim {
 
 struct Stage {
-  Stage(std::uint64_t seed, std::ostream* out)
+  Stage(std::uint64_t seed, Workload workload, std::ostream* out)
       : dice(seed),
         engine_random(dice.next()),
-        plan(draw_plan(dice)),
+        plan(draw_plan(dice, workload)),
         trace(out),
         database_clock(timeline),
         disk({database_clock, engine_random, silent_observer()},

@@ -27,24 +27,31 @@ std::string fresh_folder(std::uint64_t seed) {
 
 }  // namespace
 
-World::World(std::uint64_t seed, std::ostream* trace)
-    : stage_(seed, trace),
+World::World(std::uint64_t seed, Workload workload, std::ostream* trace)
+    : stage_(seed, workload, trace),
       ledger_(stage_),
       network_(stage_, ledger_),
       folder_(fresh_folder(seed)),
       clients_(stage_, ledger_),
-      operators_(stage_,
-                 [this] { return std::ranges::any_of(slots_, [](const Slot& slot) { return !slot.file->empty(); }); }) {
+      operators_(stage_),
+      provider_(stage_),
+      saga_ledger_(stage_, provider_),
+      saga_clients_(stage_, saga_ledger_) {
   stage_.disk.migrate(tables::kComponent, tables::migrations());
   http::migrate_api_keys(stage_.disk);
   create_business_tables(stage_.disk);
+  if (runs_sagas()) create_saga_tables(stage_.disk);
   for (int slot = 0; slot < stage_.plan.processes; ++slot) add_machine(slot);
   const auto outside = [&](std::string name, std::function<Duration()> step) {
     actors_.push_back({std::move(name), -1, Actor::Kind::outside, stage_.now(), std::move(step)});
   };
   for (const char* name : {"client a", "client b"}) {
     outside(name, [this] {
-      if (const int slot = anybody(); slot >= 0) inside(slot, [&](Process& process) { clients_.act(process); });
+      if (const int slot = anybody(); slot >= 0)
+        inside(slot, [&](Process& process) {
+          if (runs_sagas()) saga_clients_.act(process);
+          else clients_.act(process);
+        });
       return stage_.dice.between(20ms, 500ms);
     });
   }
@@ -75,14 +82,21 @@ void World::add_machine(int index) {
   actors_.push_back({"beat " + number, index, Actor::Kind::beat, first,
                      [this, index] { return slots_[static_cast<std::size_t>(index)].process->beat(); }});
   actors_.push_back({"relay " + number, index, Actor::Kind::relay, first, [this, index] { return relay_step(index); }});
+  if (runs_sagas())
+    actors_.push_back({"sagas " + number, index, Actor::Kind::sagas, first,
+                       [this, index] { return slots_[static_cast<std::size_t>(index)].process->sagas_once(); }});
 }
 
 void World::run() {
   while (decisions_ < stage_.plan.decisions) step(Instant::max());
   heal();
   run_until_quiet();
+  if (stage_.dice.chance(500)) forget_everything();
   resolve_blocked_keys();
   ledger_.check_end();
+  if (!runs_sagas()) return;
+  help_parked_sagas();
+  saga_ledger_.check_end();
 }
 
 std::optional<Instant> World::due(const Actor& actor) const {
@@ -99,6 +113,7 @@ std::optional<Instant> World::due(const Actor& actor) const {
     if (slot.process->woken()) at = std::min(at, stage_.now());
     if (const auto answer = slot.process->next_answer()) at = std::min(at, *answer);
   }
+  if (actor.kind == Actor::Kind::sagas && slot.process->sagas_woken()) at = std::min(at, stage_.now());
   return std::max(at, slot.frozen_until);
 }
 
@@ -127,7 +142,7 @@ void World::run_actor(Actor& actor) {
   stage_.trace.note(stage_.now(), {actor.name});
   actor.busy = true;
   Duration again = 100ms;
-  if (actor.kind == Actor::Kind::beat || actor.kind == Actor::Kind::relay) {
+  if (actor.kind == Actor::Kind::beat || actor.kind == Actor::Kind::relay || actor.kind == Actor::Kind::sagas) {
     inside(actor.slot, [&](Process&) { again = actor.step(); });
   } else {
     again = actor.step();
@@ -171,6 +186,7 @@ void World::start(int index) {
                             .ledger = ledger_,
                             .network = network_,
                             .file = *slot.file,
+                            .provider = provider_,
                             .index = index,
                             .wiring = {.pause = [this, index](Duration time, bool whole) { pause(index, time, whole); },
                                        .dying = [&slot] { return slot.dying; },
@@ -178,6 +194,7 @@ void World::start(int index) {
                                            [this, &slot](std::string_view name) {
                                              ledger_.wrote(name);
                                              ledger_.observe();
+                                             if (runs_sagas()) saga_ledger_.observe();
                                              if (name == "beat")
                                                ledger_.beat_seen(slot.process->worker(), slot.process->beat_began());
                                              if (name == "give partition back") stage_.markers.hit(Marker::handed_over);

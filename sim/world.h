@@ -10,13 +10,15 @@
 #include "sim/ledger.h"
 #include "sim/operators.h"
 #include "sim/process.h"
+#include "sim/saga_clients.h"
+#include "sim/saga_ledger.h"
 #include "sim/stage.h"
 
 namespace skald::sim {
 
 class World {
  public:
-  World(std::uint64_t seed, std::ostream* trace);
+  World(std::uint64_t seed, Workload workload, std::ostream* trace);
   ~World();
 
   // Throws BrokenInvariant.
@@ -40,7 +42,7 @@ class World {
   struct Actor {
     std::string name;
     int slot;                // -1: the outside
-    enum class Kind { start, beat, relay, outside } kind;
+    enum class Kind { start, beat, relay, sagas, outside } kind;
     Instant due{};
     std::function<Duration()> step;
     bool busy = false;       // under way further up
@@ -64,7 +66,11 @@ class World {
 
   void heal();
   void run_until_quiet();
+  void forget_everything();
   void resolve_blocked_keys();
+  void add_saga_actors();
+  void help_parked_sagas();
+  bool runs_sagas() const { return stage_.plan.workload == Workload::sagas; }
 
   Stage stage_;
   Ledger ledger_;
@@ -74,6 +80,9 @@ class World {
   std::deque<Actor> actors_;
   Clients clients_;
   Operators operators_;
+  Provider provider_;
+  SagaLedger saga_ledger_;
+  SagaClients saga_clients_;
   int decisions_ = 0;
 };
 

@@ -52,7 +52,7 @@ void World::run_until_quiet() {
   const int before = decisions_;
   for (;;) {
     for (int i = 0; i < 20; ++i) step(Instant::max());
-    const std::string unfinished = ledger_.unfinished();
+    const std::string unfinished = ledger_.unfinished() + (runs_sagas() ? saga_ledger_.unfinished() : "");
     bool idle = network_.empty();
     for (const Slot& slot : slots_) idle = idle && slot.process && slot.process->idle();
     if (idle && unfinished.empty()) return;
@@ -60,6 +60,11 @@ void World::run_until_quiet() {
       throw BrokenInvariant{"I1", unfinished.empty() ? "a relay or the network holds something that is over"
                                                      : "never delivered, all being well:" + unfinished};
   }
+}
+
+// Fallback files may lie until everything in them was delivered and forgotten.
+void World::forget_everything() {
+  inside(anybody(), [&](Process& process) { operators_.retain(process, Duration::zero(), 100'000); });
 }
 
 // Keys that wait behind a dead letter go on when a person has decided about it.
@@ -84,6 +89,17 @@ void World::resolve_blocked_keys() {
     run_until_quiet();
   }
   throw BrokenInvariant{"I1", "keys are still blocked after every decision about their dead letters"};
+}
+
+// What no code can decide alone goes on when a person has looked at it.
+void World::help_parked_sagas() {
+  for (int round = 0; round < kRoundsMax; ++round) {
+    const auto parked = saga_ledger_.parked();
+    if (parked.empty()) return;
+    for (const std::string& id : parked) inside(anybody(), [&](Process& process) { process.retry_saga(id); });
+    run_until_quiet();
+  }
+  throw BrokenInvariant{"I5", "sagas are still parked after every help: " + saga_ledger_.parked().front()};
 }
 
 }  // namespace skald::sim
