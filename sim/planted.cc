@@ -38,14 +38,7 @@ constexpr PlantedBug kBugs[] = {
     {Rule::fallback_synced, "fallback_synced", "the fallback file is not synced"},
     {Rule::wake_flag_cleared_first, "wake_flag_cleared_first", "the wake-up flag is cleared after the scan"},
     {Rule::saga_fence_checked, "saga_fence_checked", "a saga is written without looking who owns it", Workload::sagas},
-    {Rule::saga_crash_counted, "saga_crash_counted", "take-overs of a saga are not counted", Workload::sagas},
-    {Rule::undo_tries_capped, "undo_tries_capped", "an undo that fails is tried for ever", Workload::sagas},
     {Rule::unknown_not_guessed, "unknown_not_guessed", "a call without an answer counts as failed", Workload::sagas},
-    {Rule::result_committed_alone, "result_committed_alone", "a call's result is lost with what follows",
-     Workload::sagas},
-    {Rule::queue_is_fair, "queue_is_fair", "who comes later overtakes the queue", Workload::sagas},
-    {Rule::locks_in_order, "locks_in_order", "a saga waits for a lock out of the global order", Workload::sagas},
-    {Rule::release_grants, "release_grants", "a release leaves the queue waiting", Workload::sagas},
     {Rule::locks_released_at_end, "locks_released_at_end", "a saga ends with its locks", Workload::sagas},
 };
 

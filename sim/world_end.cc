@@ -5,8 +5,9 @@
 namespace skald::sim {
 namespace {
 
-constexpr Duration kHealingMax = 180s;
-constexpr int kHealingDecisionsMax = 8000;
+// A key with many events that always fail needs all of their backoffs, one after the other.
+constexpr Duration kHealingMax = 900s;
+constexpr int kHealingDecisionsMax = 30000;
 constexpr int kRoundsMax = 60;
 
 }  // namespace

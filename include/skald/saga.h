@@ -162,9 +162,11 @@ class Saga {
   // or vector of strings), or a function of the state; none yet: taken later.
   template <class Keys>
   Saga& holds(std::string resource, Keys keys, LockMode mode, WhenBusy when_busy = wait_up_to(2s)) {
-    return holds(
+    holds(
         std::move(resource), std::move(keys), [mode](const State&) { return mode; },
         [when_busy](const State&) { return when_busy; });
+    last().holds.back().fixed_mode = mode;
+    return *this;
   }
   template <class Keys>
   Saga& holds(std::string resource, Keys keys, std::function<std::optional<LockMode>(const State&)> mode,

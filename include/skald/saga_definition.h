@@ -81,6 +81,7 @@ struct Holds {
   std::function<std::vector<std::string>(const void*)> keys;
   std::function<std::optional<LockMode>(const void*)> mode;  // none: no lock for this one
   std::function<WhenBusy(const void*)> when_busy;
+  std::optional<LockMode> fixed_mode = {};  // where it does not depend on the state: what the analyser relies on
 };
 
 struct Step {

@@ -47,9 +47,13 @@ int run(const cli::Arguments& arguments) {
   if (name == "doctor")
     return cli::run_doctor(
         arguments, {program.settings, [&] { return host::open_api(program, false); }, program.warnings}, std::cout);
+  if (name == "check") return cli::run_check(arguments, std::cout);
   const cli::Api api = host::open_api(program, false);
-  return name.starts_with("outbox") ? cli::run_outbox(arguments, api, std::cout)
-                                    : cli::run_dead_letters(arguments, api, std::cout);
+  if (name.starts_with("sagas")) return cli::run_sagas(arguments, api, std::cout);
+  if (name == "locks") return cli::run_locks(arguments, api, std::cout);
+  if (name == "lint") return cli::run_lint(arguments, api, std::cout);
+  if (name.starts_with("outbox")) return cli::run_outbox(arguments, api, std::cout);
+  return cli::run_dead_letters(arguments, api, std::cout);
 }
 
 int complain(const std::string& code, const std::string& text, bool as_json) {

@@ -17,6 +17,10 @@ inline constexpr int kUsage = 2;
 
 int run_outbox(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& out);
+int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out);
+int run_locks(const Arguments& arguments, const Api& api, std::ostream& out);
+int run_lint(const Arguments& arguments, const Api& api, std::ostream& out);
+int run_check(const Arguments& arguments, std::ostream& out);
 int run_token(const Arguments& arguments, const Settings& settings, const Env& env, std::ostream& out);
 
 // What doctor is handed: the API may not be reachable, and that is a finding.

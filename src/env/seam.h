@@ -38,14 +38,7 @@ enum class Rule {
   fallback_synced,            // the fallback file is synced before it counts
   wake_flag_cleared_first,    // the wake-up flag is cleared before the scan
   saga_fence_checked,         // a saga's transaction checks and locks its fence first
-  saga_crash_counted,         // a saga that crashes its process is parked
-  undo_tries_capped,          // an undo that keeps failing calls a person
   unknown_not_guessed,        // a call without an answer is not taken as failed
-  result_committed_alone,     // a call's result survives the failure of what follows
-  lock_probed,                // a lock is not taken beside an open transaction at it
-  queue_is_fair,              // who comes later does not overtake the queue
-  locks_in_order,             // no waiting for a lock out of the global order
-  release_grants,             // a release grants to the head of the queue
   locks_released_at_end,      // the last transaction of a saga gives its locks back
 };
 

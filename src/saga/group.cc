@@ -56,7 +56,7 @@ After Group::run(std::string_view worker) {
   if (saga_.newborn && saga_.unique_key && tables::saga::find_live(tx_, saga_.row.type, saga_.row.key))
     throw Conflict("SAGA_RUNS", "a saga of this type and key is under way");
   After after = After::parked;
-  if (saga_.row.take_overs >= kTakeOversMax && seam::holds(Rule::saga_crash_counted)) {
+  if (saga_.row.take_overs >= kTakeOversMax) {
     after = park({"CRASHED", "every worker that took it in hand died", ""});
   } else {
     after = run_steps();
@@ -68,6 +68,11 @@ After Group::run(std::string_view worker) {
 After Group::run_steps() {
   const Instant begun = env_.clock.steady();
   const Definition& definition = *saga_.definition;
+  if (trial_.call) {
+    const Next called = next(definition, saga_.progress, saga_.state.get());
+    if (const auto after = meet(called, *trial_.call)) return *after;
+    turned_back_ = false;
+  }
   if (!saga_.newborn && saga_.row.deadline_at && tx_.now() >= *saga_.row.deadline_at) {
     locks_.leave_queue(tx_, saga_);
     if (!expire(definition, saga_.progress, saga_.state.get()))
@@ -156,8 +161,7 @@ std::optional<After> Group::take_locks(const Next& what) {
 // Empty: turned back, go on with undoing.
 std::optional<After> Group::meet(const Next& what, const Trouble& trouble) {
   const bool refusal = trouble.kind == Trouble::Kind::refusal;
-  saga_.note({what.step != nullptr ? what.step->name : "",
-              what.step != nullptr ? std::string(enum_name(what.step->kind)) : "", refusal ? "REFUSED" : "FAILED",
+  saga_.note({what.step->name, std::string(enum_name(what.step->kind)), refusal ? "REFUSED" : "FAILED",
               saga_.progress.attempt + 1, step_begun_ == Time{} ? env_.clock.now() : step_begun_, env_.clock.now(),
               trouble.failure.code + ": " + trouble.failure.message});
   switch (fail(*saga_.definition, saga_.progress, what, trouble)) {

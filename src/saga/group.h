@@ -20,6 +20,7 @@ struct GroupLimits {
 
 // What is known from earlier runs of the same group.
 struct Trial {
+  std::optional<Trouble> call;       // what the call before it came to
   std::map<int, Trouble> stops;      // after that many steps comes this trouble, which counts as one
   bool alone = false;                // at the places of its locks
   // Of the last run:

@@ -111,8 +111,7 @@ void succeed(Progress& progress, const Next& what, int element, const void* stat
 Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble) {
   ++progress.attempt;
   if (what.act == Next::Act::undo) {
-    const int tries = seam::holds(Rule::undo_tries_capped) ? kUndoTries : 1 << 30;
-    return progress.attempt < tries ? Verdict::again : Verdict::help;
+    return progress.attempt < kUndoTries ? Verdict::again : Verdict::help;
   }
   if (trouble.kind == Trouble::Kind::unknown)  // never guessed, and not counted as a failure
     return progress.attempt < kUnknownTries ? Verdict::again : Verdict::help;

@@ -191,7 +191,7 @@ After Runner::step(Instance& saga, After before) {
 
 After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
   Trial trial;
-  if (trouble) trial.stops.emplace(0, std::move(*trouble));
+  trial.call = std::move(trouble);
   bool result_alone = !saga.log.empty();  // what a call came to is in memory only
   for (int runs = 0; runs < kRunsMax; ++runs) {
     std::optional<Instance> draft;
@@ -215,7 +215,7 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
       throw;
     } catch (...) {
       if (!trial.met) throw;
-      if (std::exchange(result_alone, false) && seam::holds(seam::Rule::result_committed_alone)) {
+      if (std::exchange(result_alone, false)) {
         commit_result_alone(saga);
         continue;
       }

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "env/seam.h"
-
 namespace skald::saga {
 namespace {
 
-using seam::Rule;
 using tables::semantic_lock::Place;
 using tables::semantic_lock::Request;
 using tables::semantic_lock::Row;
@@ -28,7 +25,7 @@ const Row* obstacle(const std::vector<Row>& rows, const Request& request, const 
   for (const Row& row : rows) {
     if (row.place != request.place || row.root == root) continue;
     const bool compatible = row.granted && row.mode == LockMode::shared && request.mode == LockMode::shared;
-    if (!compatible && (row.granted || seam::holds(Rule::queue_is_fair))) return &row;
+    if (!compatible) return &row;
   }
   return nullptr;
 }
@@ -135,7 +132,7 @@ LockAnswer SemanticLocks::take(Transaction& tx, Instance& saga, int index, bool 
     const WhenBusy policy = policy_of(saga, request.place);
     if (policy.kind != WhenBusy::Kind::wait)
       return {LockAnswer::Kind::refused, busy(*holder, policy, step.name, is_parked(tx, holder->root))};
-    if (!later_only && seam::holds(Rule::locks_in_order)) return {LockAnswer::Kind::out_of_order, {}};
+    if (!later_only) return {LockAnswer::Kind::out_of_order, {}};
     if (!alone) throw PlaceTaken{};  // to stand in the queue one must be alone at its end
     table::insert(tx, {request.place, saga.row.root, saga.row.id, request.mode, false, 0, tx.now(), step.name});
     saga.progress.queued = Held{request.place.resource, request.place.key, request.mode};
@@ -174,7 +171,6 @@ void SemanticLocks::keep(Transaction& tx) const {
 // Takes `root` off a place and lets those go on who can.
 void SemanticLocks::vacate(Transaction& tx, const std::vector<Row>& rows, const Place& place, const std::string& root) {
   table::remove(tx, place, root);
-  if (!seam::holds(Rule::release_grants)) return;
   for (const Row* heir : heirs(rows, place, root)) {
     table::grant(tx, *heir);
     woken_.push_back(heir->waiter);

@@ -143,7 +143,7 @@ std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Call
     try {
       if (stopped_) std::rethrow_exception(stopped_);
       if (open.empty()) writer_->control("BEGIN IMMEDIATE");
-      const Fate fate = run_caller(*caller);
+      const Fate fate = run_caller(*caller, open.empty());
       if (fate == Fate::in) {
         open.push_back(caller);
       } else {
@@ -169,7 +169,7 @@ SqliteDatabase::Caller* SqliteDatabase::next_in_queue() {
 // that is touched first under one). So they run without, and where one is refused all
 // are rolled back and run again, each with its own; and so the next batches, because
 // refusals come in swarms.
-SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller) {
+SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller, bool alone) {
   const Instant begun = env_.clock.steady();
   caller.refusal = nullptr;
   caller.events.clear();
@@ -189,6 +189,7 @@ SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller) {
     caller.refusal = std::current_exception();
     caller.events.clear();
     careful_ = kCarefulCallers;
+    if (alone && writer_->in_transaction()) writer_->control("ROLLBACK");  // nobody else is in it
     if (!writer_->in_transaction()) {
       fate = Fate::out;
       caller.failure = caller.refusal;

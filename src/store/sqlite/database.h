@@ -58,7 +58,7 @@ class SqliteDatabase final : public Database {
     out,     // failed, and the transaction is gone
     again    // the transaction was rolled back because of it: all of it runs again
   };
-  Fate run_caller(Caller& caller);
+  Fate run_caller(Caller& caller, bool alone);
   std::exception_ptr commit();
   void refuse_nested() const;
   void report_slow(std::string_view name, Duration took) const;

@@ -1,0 +1,153 @@
+// The commands about sagas and their isolation.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/command.h"
+#include "support/test_database.h"
+
+namespace skald::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class SagaCommandsTest : public testing::Test {
+ protected:
+  static Arguments parse(std::vector<std::string> words) { return parse_arguments(words); }
+  // Answers everything with `body` and remembers what was asked.
+  Api answering(std::string body) {
+    return [this, body = std::move(body)](const Request& request) {
+      asked_ = request;
+      return Response{200, body, "application/json", {}};
+    };
+  }
+
+  Request asked_;
+  std::ostringstream out_;
+};
+
+constexpr const char* kSaga =
+    R"({"id":"01A","type":"order.place","key":"o1","status":"NEEDS_HELP","step":"charge","state":{"sku":"lamp"},)"
+    R"("startedAt":"2026-11-15T20:00:00Z","error":{"code":"GONE","message":"no answer"},)"
+    R"("steps":[{"name":"reserve","kind":"local","status":"DONE","attempt":1,"startedAt":"2026-11-15T20:00:00Z",)"
+    R"("finishedAt":"2026-11-15T20:00:01Z"}]})";
+
+TEST_F(SagaCommandsTest, SagasAreListedAsATableOrAsTheAnswerIs) {
+  const std::string body = R"({"items":[)" + std::string(kSaga) + R"(],"nextCursor":"abc"})";
+  EXPECT_EQ(run_sagas(parse({"sagas", "list", "--status", "NEEDS_HELP", "--key", "o1"}), answering(body), out_), kDone);
+  EXPECT_EQ(asked_.path, "/api/sagas?key=o1&status=NEEDS_HELP");
+  EXPECT_EQ(out_.str(),
+            "ID   TYPE         KEY  STATUS      STEP    STARTED               ERROR\n"
+            "01A  order.place  o1   NEEDS_HELP  charge  2026-11-15T20:00:00Z  GONE\n"
+            "\nthere is more: --cursor abc\n");
+  out_.str("");
+  run_sagas(parse({"sagas", "list", "--json"}), answering(body), out_);
+  EXPECT_EQ(out_.str(), body + "\n");
+}
+
+TEST_F(SagaCommandsTest, ASagaIsShownWithItsSteps) {
+  run_sagas(parse({"sagas", "show", "a/b"}), answering(kSaga), out_);
+  EXPECT_EQ(asked_.method + " " + asked_.path, "GET /api/sagas/a%2Fb");
+  EXPECT_THAT(out_.str(), HasSubstr(R"(state      {"sku":"lamp"})"));
+  EXPECT_THAT(out_.str(), HasSubstr("reserve  local  DONE    1"));
+}
+
+TEST_F(SagaCommandsTest, DecisionsArePosts) {
+  run_sagas(parse({"sagas", "retry", "01A"}), answering(kSaga), out_);
+  EXPECT_EQ(asked_.method + " " + asked_.path + asked_.body, "POST /api/sagas/01A/retry");
+  run_sagas(parse({"sagas", "compensate", "01A", "--reason", "not \"ours\""}), answering(kSaga), out_);
+  EXPECT_EQ(asked_.path + " " + asked_.body, R"(/api/sagas/01A/compensate {"reason":"not \"ours\""})");
+  run_sagas(parse({"sagas", "signal", "01A", "paid", "--payload", R"({"n":1})", "--id", "s1"}), answering(kSaga), out_);
+  EXPECT_EQ(asked_.path + " " + asked_.body, R"(/api/sagas/01A/signal {"name":"paid","payload":{"n":1},"id":"s1"})");
+  run_sagas(parse({"sagas", "signal", "01A", "paid"}), answering(kSaga), out_);
+  EXPECT_EQ(asked_.body, R"({"name":"paid"})");
+}
+
+TEST_F(SagaCommandsTest, AMissingReasonAndABrokenPayloadAreUsageErrors) {
+  EXPECT_THROW(run_sagas(parse({"sagas", "compensate", "1"}), answering(kSaga), out_), Invalid);
+  try {
+    run_sagas(parse({"sagas", "signal", "1", "paid", "--payload", "{n:"}), answering(kSaga), out_);
+    FAIL();
+  } catch (const Invalid& error) {
+    EXPECT_EQ(error.code(), "USAGE");
+  }
+  EXPECT_EQ(asked_.path, "") << "nothing was asked";
+}
+
+TEST_F(SagaCommandsTest, LocksNameWhoWaits) {
+  run_locks(parse({"locks", "--resource", "product"}),
+            answering(R"({"items":[{"resource":"product","key":"lamp","sagaId":"01A","sagaType":"order.place",)"
+                      R"("step":"reserve","mode":"exclusive","since":"2026-11-15T20:00:00Z",)"
+                      R"("waiting":[{"sagaId":"01B","since":"2026-11-15T20:00:01Z"},{"sagaId":"01C","since":)"
+                      R"("2026-11-15T20:00:02Z"}]}]})"),
+            out_);
+  EXPECT_EQ(asked_.path, "/api/locks?resource=product");
+  EXPECT_EQ(out_.str(),
+            "RESOURCE  KEY   MODE       HELD BY  TYPE         STEP     SINCE                 WAITING\n"
+            "product   lamp  exclusive  01A      order.place  reserve  2026-11-15T20:00:00Z  01B, 01C\n");
+}
+
+TEST_F(SagaCommandsTest, LintFailsWhereSomethingIsNotCovered) {
+  const std::string finding =
+      R"({"severity":"error","anomaly":"lost_update","resource":"stock","first":{"saga":"a","step":"x"},)"
+      R"("second":{"saga":"b","step":"y"},"explanation":"a 'x' overwrites","advice":"hold stock"})";
+  const std::string bad = R"({"sagas":["a","b"],"uncovered":1,"findings":[)" + finding + "]}";
+  EXPECT_EQ(run_lint(parse({"lint"}), answering(bad), out_), kFailed);
+  EXPECT_EQ(asked_.path, "/api/isolation");
+  EXPECT_THAT(out_.str(), HasSubstr("error: lost update on stock\n  a 'x' overwrites.\n  Nothing covers it.\n"));
+  out_.str("");
+  EXPECT_EQ(run_lint(parse({"lint", "--json"}), answering(bad), out_), kFailed);
+  EXPECT_EQ(out_.str(), bad + "\n");
+  EXPECT_EQ(run_lint(parse({"lint"}), answering(R"({"sagas":["a"],"uncovered":0,"findings":[]})"), out_), kDone);
+}
+
+class CheckCommandTest : public SagaCommandsTest {
+ protected:
+  std::string file(const std::string& text) {
+    const auto path = folder_.path() / "history";
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+  test::TemporaryFolder folder_;
+};
+
+std::string line(int at, const std::string& saga, const std::string& kind, const std::string& more = "") {
+  return R"({"at":)" + std::to_string(at) + R"(,"sagaId":")" + saga + R"(","sagaType":"t","step":"s","kind":")" + kind +
+         R"(","resource":"","key":"")" + more + "}\n";
+}
+const std::string kRow = R"(,"resource":"stock","key":"lamp")";
+std::string on_row(int at, const std::string& saga, const std::string& kind) {
+  return R"({"at":)" + std::to_string(at) + R"(,"sagaId":")" + saga + R"(","sagaType":"t","step":"s","kind":")" + kind +
+         "\"" + kRow + "}\n";
+}
+
+TEST_F(CheckCommandTest, AHistoryWithALostUpdateFails) {
+  const std::string lost = line(1, "A", "begin") + line(1, "B", "begin") + on_row(2, "A", "read") +
+                           on_row(3, "B", "read") + on_row(4, "B", "write") + on_row(5, "A", "write") +
+                           line(6, "A", "finish", R"(,"outcome":"completed")") +
+                           line(7, "B", "finish", R"(,"outcome":"completed")");
+  EXPECT_EQ(run_check(parse({"check", file(lost)}), out_), kFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("stock"));
+  out_.str("");
+  EXPECT_EQ(run_check(parse({"check", file(lost), "--json"}), out_), kFailed);
+  EXPECT_THAT(out_.str(), HasSubstr(R"("anomaly":"lost_update")"));
+}
+
+TEST_F(CheckCommandTest, AHarmlessHistoryIsDoneAndAPartNeedsToBeCalledOne) {
+  const std::string good = line(1, "A", "begin") + on_row(2, "A", "read") + on_row(3, "A", "write") +
+                           line(4, "A", "finish", R"(,"outcome":"completed")");
+  EXPECT_EQ(run_check(parse({"check", file(good)}), out_), kDone);
+  EXPECT_EQ(out_.str(), "4 operations, nothing found\n");
+  const std::string part = on_row(2, "A", "read") + on_row(3, "A", "write");
+  EXPECT_EQ(run_check(parse({"check", file(part)}), out_), kFailed);
+  EXPECT_EQ(run_check(parse({"check", file(part), "--part"}), out_), kDone);
+}
+
+TEST_F(CheckCommandTest, AFileThatCannotBeReadIsToldByItsName) {
+  EXPECT_THROW(run_check(parse({"check", (folder_.path() / "none").string()}), out_), NotFound);
+  EXPECT_THROW(run_check(parse({"check", file("{broken}\n")}), out_), Invalid);
+}
+
+}  // namespace
+}  // namespace skald::cli

@@ -1,0 +1,86 @@
+// skald sagas list | show | retry | compensate | signal
+#include <ostream>
+
+#include "cli/command.h"
+#include "cli/json_view.h"
+#include "cli/output.h"
+#include "http/target.h"
+#include "skald/json.h"
+
+namespace skald::cli {
+namespace {
+
+std::string path_of(const Arguments& arguments, const std::string& action = "") {
+  return "/api/sagas/" + http::encode_segment(arguments.operands[0]) + action;
+}
+
+std::string error_of(const JsonView& saga) {
+  const std::string error = saga["error"];
+  return error.empty() ? "" : JsonView(error)["code"];
+}
+
+void print_list(const JsonView& page, std::ostream& out) {
+  std::vector<std::vector<std::string>> rows;
+  for (const JsonView& saga : page.items())
+    rows.push_back(
+        {saga["id"], saga["type"], saga["key"], saga["status"], saga["step"], saga["startedAt"], error_of(saga)});
+  print_table(out, {"ID", "TYPE", "KEY", "STATUS", "STEP", "STARTED", "ERROR"}, rows);
+  print_more(out, page);
+}
+
+void print_saga(const JsonView& saga, std::ostream& out) {
+  print_fields(out, saga.fields({"id", "type", "key", "parent", "status", "step", "startedAt", "finishedAt", "wakesAt",
+                                 "error", "state"}));
+  std::vector<std::vector<std::string>> rows;
+  for (const JsonView& step : saga.items("steps"))
+    rows.push_back({step["name"], step["kind"], step["status"], step["attempt"], step["startedAt"], step["finishedAt"],
+                    step["error"]});
+  if (rows.empty()) return;
+  out << '\n';
+  print_table(out, {"STEP", "KIND", "STATUS", "ATTEMPT", "STARTED", "FINISHED", "ERROR"}, rows);
+}
+
+std::string compensate_body(const Arguments& arguments) {
+  const std::string reason = arguments.flag("reason");
+  if (reason.empty()) throw Invalid("USAGE", "skald sagas compensate needs --reason TEXT");
+  return "{\"reason\":" + to_json(reason) + "}";
+}
+
+std::string signal_body(const Arguments& arguments) {
+  std::string out = "{\"name\":" + to_json(arguments.operands[1]);
+  if (const std::string payload = arguments.flag("payload"); !payload.empty()) {
+    try {
+      json::parse(payload);
+    } catch (const Invalid& error) {
+      throw Invalid("USAGE", "--payload must be JSON: " + std::string(error.what()));
+    }
+    out += ",\"payload\":" + payload;
+  }
+  if (const std::string id = arguments.flag("id"); !id.empty()) out += ",\"id\":" + to_json(id);
+  return out + "}";
+}
+
+}  // namespace
+
+int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out) {
+  const std::string_view what = arguments.command->name;
+  std::string body;
+  if (what == "sagas list")
+    body = ask(api, "GET", "/api/sagas", given(arguments, {"status", "type", "key", "limit", "cursor"}));
+  else if (what == "sagas show") body = ask(api, "GET", path_of(arguments));
+  else if (what == "sagas retry") body = ask(api, "POST", path_of(arguments, "/retry"));
+  else if (what == "sagas compensate")
+    body = ask(api, "POST", path_of(arguments, "/compensate"), {}, compensate_body(arguments));
+  else body = ask(api, "POST", path_of(arguments, "/signal"), {}, signal_body(arguments));
+
+  if (arguments.json()) {
+    out << body << '\n';
+    return kDone;
+  }
+  const JsonView answer(body);
+  if (what == "sagas list") print_list(answer, out);
+  else print_saga(answer, out);
+  return kDone;
+}
+
+}  // namespace skald::cli

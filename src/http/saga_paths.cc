@@ -1,0 +1,134 @@
+// GET /api/sagas and /{id}; POST /{id}/retry, /{id}/compensate, /{id}/signal.
+#include "http/engine_paths.h"
+#include "http/idempotency.h"
+
+namespace skald::http {
+namespace {
+
+constexpr std::size_t kReasonBytesMax = 500;
+constexpr std::size_t kNameBytesMax = 200;
+
+// As SagaView, but that the key is always there.
+struct SagaBody {
+  std::string id, type, key;
+  SagaStatus status{};
+  std::string step;
+  RawJson state;
+  Time started_at{};
+  std::optional<Time> finished_at, wakes_at;
+  std::optional<SagaError> error;
+  std::optional<std::string> parent;
+  std::vector<StepView> steps;
+};
+BOOST_DESCRIBE_STRUCT(SagaBody, (),
+                      (id, type, key, status, step, state, started_at, finished_at, wakes_at, error, parent, steps))
+
+struct Compensation {
+  std::string reason;
+};
+BOOST_DESCRIBE_STRUCT(Compensation, (), (reason))
+
+struct Signal {
+  std::string name;
+  std::optional<RawJson> payload;
+  std::optional<std::string> id;  // the same id again is the same signal
+};
+BOOST_DESCRIBE_STRUCT(Signal, (), (name, payload, id))
+
+SagaBody body_of(SagaView view) {
+  return {.id = std::move(view.id),
+          .type = std::move(view.type),
+          .key = view.key.value_or(""),
+          .status = view.status,
+          .step = std::move(view.step),
+          .state = std::move(view.state),
+          .started_at = view.started_at,
+          .finished_at = view.finished_at,
+          .wakes_at = has_ended(view.status) ? std::nullopt : view.wakes_at,
+          .error = std::move(view.error),
+          .parent = std::move(view.parent),
+          .steps = std::move(view.steps)};
+}
+
+SagaBody find(Engine& engine, Transaction& tx, const std::string& id) {
+  auto found = engine.sagas().find(tx, id);
+  if (!found) throw NotFound("SAGA_NOT_FOUND", "there is no saga with this id");
+  return body_of(std::move(*found));
+}
+
+Response list(Engine& engine, const Request& request) {
+  const Page page = Page::of(request);
+  const std::string after = page.after(1)[0];
+  const SagaFilter filter{.status = enum_filter<SagaStatus>(request, "status"),
+                          .type = request.query_value("type"),
+                          .key = request.query_value("key"),
+                          .after = after.empty() ? std::nullopt : std::optional(after),
+                          .limit = static_cast<int>(page.limit) + 1};
+  auto rows = engine.database().read_result([&](Transaction& tx) {
+    std::vector<SagaBody> out;
+    for (SagaView& view : engine.sagas().list(tx, filter)) out.push_back(body_of(std::move(view)));
+    return out;
+  });
+  return Response::json(200, page.cut(std::move(rows), [](const SagaBody& row) { return Page::cursor_at({row.id}); }));
+}
+
+bool is_text(const std::string& text, std::size_t bytes_max) {
+  return !text.empty() && text.size() <= bytes_max && text.find('\0') == std::string::npos;
+}
+
+void retry(Engine& engine, const Request& request, Transaction& tx) {
+  engine.sagas().retry(tx, request.param("id"), request.caller.subject);
+}
+
+void compensate(Engine& engine, const Request& request, Transaction& tx) {
+  const auto wish = request.as<Compensation>();
+  if (!is_text(wish.reason, kReasonBytesMax)) throw Invalid("BAD_REASON", "reason must say why, in 1 to 500 bytes");
+  engine.sagas().compensate(tx, request.param("id"), request.caller.subject, wish.reason);
+}
+
+// A signal without an id is one of its own, whatever was sent before.
+void signal(Engine& engine, const Request& request, Transaction& tx) {
+  const auto wish = request.as<Signal>();
+  if (!is_text(wish.name, kNameBytesMax)) throw Invalid("BAD_SIGNAL", "name must have 1 to 200 bytes");
+  if (wish.id && !is_text(*wish.id, kNameBytesMax)) throw Invalid("BAD_SIGNAL", "id must have 1 to 200 bytes");
+  engine.sagas().signal(tx, request.param("id"), wish.name, wish.payload ? wish.payload->text : "null",
+                        wish.id.value_or(request.request_id));
+}
+
+using Decision = void (*)(Engine&, const Request&, Transaction&);
+
+// Not Routes::post, because whoever runs the saga is to be woken after the commit.
+Handler decided_by(Engine& engine, Decision decision) {
+  return [&engine, decision, in_flight = std::make_shared<InFlight>()](const Request& request) {
+    Response answer =
+        run_once_per_key(engine.database(), *in_flight, request, [&](const Request& same, Transaction& tx) {
+          decision(engine, same, tx);
+          return Response::json(200, find(engine, tx, same.param("id")));
+        });
+    engine.sagas().wake();
+    return answer;
+  };
+}
+
+}  // namespace
+
+void add_saga_paths(Routes& routes, Engine& engine) {
+  routes.get(
+      "/api/sagas", Access::admin,
+      describe<void, Listing<SagaBody>>("Sagas and how far they are, newest first", 200, {"status", "type", "key"}),
+      [&engine](const Request& request) { return list(engine, request); });
+  routes.get("/api/sagas/{id}", Access::admin, describe<void, SagaBody>("One saga with its state and steps"),
+             [&engine](const Request& request) {
+               return Response::json(200, engine.database().read_result(
+                                              [&](Transaction& tx) { return find(engine, tx, request.param("id")); }));
+             });
+  routes.act("/api/sagas/{id}/retry", Access::admin, describe<void, SagaBody>("Let a saga that needs help try again"),
+             decided_by(engine, retry));
+  routes.act("/api/sagas/{id}/compensate", Access::admin,
+             describe<Compensation, SagaBody>("Undo what a saga has done, for a reason"),
+             decided_by(engine, compensate));
+  routes.act("/api/sagas/{id}/signal", Access::admin, describe<Signal, SagaBody>("Send a saga what it waits for"),
+             decided_by(engine, signal));
+}
+
+}  // namespace skald::http
