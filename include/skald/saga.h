@@ -100,9 +100,7 @@ class Saga {
     add(saga::Kind::child, std::move(name), {});
     last().child_type = other.definition().type;
     last().child_version = other.definition().version;
-    last().make_child = [make](const void* state) {
-      return RawJson{to_json(make(*static_cast<const State*>(state)))};
-    };
+    last().make_child = [make](const void* state) { return RawJson{to_json(make(*static_cast<const State*>(state)))}; };
     last().receive = [then](Local& step, void* state, const RawJson& ended) {
       then(step, *static_cast<State*>(state), from_json<Child>(ended.text));
     };

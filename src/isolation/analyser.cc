@@ -68,8 +68,9 @@ Report analyse(const Definitions& definitions) {
 
   Report report;
   for (const Outline& saga : sagas) report.sagas.push_back(saga.name);
-  report.findings = worst.all();
-  std::ranges::stable_sort(report.findings, {}, rank);
+  std::multimap<decltype(rank(Finding{})), Finding> ranked;  // equals stay in order
+  for (const Finding& each : worst.all()) ranked.emplace(rank(each), each);
+  for (auto& [unused, each] : ranked) report.findings.push_back(std::move(each));
   report.uncovered = std::ranges::count_if(report.findings, counts);
   return report;
 }

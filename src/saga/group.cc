@@ -55,6 +55,7 @@ After Group::run(std::string_view worker) {
     throw Stale("SAGA_TAKEN", "another worker has taken this saga over");
   if (saga_.newborn && saga_.unique_key && tables::saga::find_live(tx_, saga_.row.type, saga_.row.key))
     throw Conflict("SAGA_RUNS", "a saga of this type and key is under way");
+  if (trial_.alone) locks_.enter(tx_, saga_, saga_.progress.step);
   After after = After::parked;
   if (saga_.row.take_overs >= kTakeOversMax) {
     after = park({"CRASHED", "every worker that took it in hand died", ""});
@@ -266,7 +267,7 @@ void Group::store(After after, std::string_view worker) {
   if (after == After::ended) {
     row.status = progress.undoing ? SagaStatus::COMPENSATED : SagaStatus::COMPLETED;
     row.finished_at = env_.clock.now();
-    if (seam::holds(Rule::locks_released_at_end)) locks_.release(tx_, saga_);
+    if (seam::holds(Rule::locks_released_at_end)) locks_.release(tx_, saga_, trial_.alone);
     for (const Step& step : saga_.definition->steps)
       if (step.kind == Kind::await && !saga_.newborn) tables::signal::forget(tx_, row.id);
     if (!row.parent.empty()) woken_.push_back(row.parent);

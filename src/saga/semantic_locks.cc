@@ -67,6 +67,17 @@ std::vector<const Row*> heirs(const std::vector<Row>& rows, const Place& place, 
   return out;
 }
 
+// Never waits but where it is alone: the transaction may hold rows that those at the
+// places are waiting for.
+std::vector<Row> rows_at(Transaction& tx, const std::vector<Place>& places, bool alone) {
+  if (alone) return table::enter(tx, places);
+  std::vector<Request> requests;
+  for (const Place& place : places) requests.push_back({place, LockMode::exclusive});
+  auto rows = table::probe(tx, requests);
+  if (!rows) throw PlaceTaken{};
+  return std::move(*rows);
+}
+
 WhenBusy policy_of(const Instance& saga, const Place& place) {
   for (const Step& step : saga.definition->steps)
     for (const Holds& declared : step.holds) {
@@ -177,7 +188,19 @@ void SemanticLocks::vacate(Transaction& tx, const std::vector<Row>& rows, const 
   }
 }
 
-void SemanticLocks::release(Transaction& tx, Instance& saga) {
+void SemanticLocks::enter(Transaction& tx, const Instance& saga, int index) const {
+  std::vector<Place> places;
+  for (const Held& held : saga.progress.locks) places.push_back({held.resource, held.key});
+  const auto& steps = saga.definition->steps;
+  for (auto i = static_cast<std::size_t>(index); i < steps.size(); ++i) {
+    if (steps[i].holds.empty()) continue;
+    for (const Request& request : wanted(saga, static_cast<int>(i))) places.push_back(request.place);
+    break;
+  }
+  if (!places.empty()) table::enter(tx, places);
+}
+
+void SemanticLocks::release(Transaction& tx, Instance& saga, bool alone) {
   leave_queue(tx, saga);
   const bool has_children =
       std::ranges::any_of(saga.definition->steps, [](const Step& step) { return step.kind == Kind::child; });
@@ -194,7 +217,7 @@ void SemanticLocks::release(Transaction& tx, Instance& saga) {
   saga.progress.locks.clear();
   taken_.clear();
   if (places.empty()) return;
-  const auto rows = table::enter(tx, places);
+  const auto rows = rows_at(tx, places, alone);
   for (const Place& place : places) vacate(tx, rows, place, saga.row.root);
 }
 

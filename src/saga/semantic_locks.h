@@ -37,8 +37,11 @@ class SemanticLocks {
   LockAnswer take(Transaction& tx, Instance& saga, int index, bool alone);
   // Rows for what was taken in this transaction; where the saga goes on.
   void keep(Transaction& tx) const;
-  // Everything, at the saga's end.
-  void release(Transaction& tx, Instance& saga);
+  // Everything, at the saga's end; may throw PlaceTaken.
+  void release(Transaction& tx, Instance& saga, bool alone);
+  // With `alone`, before any step: others at these places are waited for while this
+  // transaction holds nothing else that they could want.
+  void enter(Transaction& tx, const Instance& saga, int index) const;
   // Where the saga waits no longer.
   void leave_queue(Transaction& tx, Instance& saga);
   // The sagas that can go on because of release() and leave_queue().
