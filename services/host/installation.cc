@@ -9,6 +9,8 @@
 #include "donation/donation.h"
 #include "http/engine_paths.h"
 #include "http/idempotency.h"
+#include "order/order.h"
+#include "runtime/wakeup.h"
 
 namespace skald::host {
 namespace {
@@ -74,12 +76,22 @@ http::Authenticator authenticator(Env env, const cli::Settings& settings, Instal
 }
 
 void check_services(const cli::Settings& settings) {
-  const std::vector<std::string> known = {"all", "donation"};
+  const std::vector<std::string> known = {"all", "donation", "order"};
   for (const std::string& name : settings.list("services"))
     if (std::ranges::find(known, name) == known.end())
       throw Invalid("BAD_SETTING", "there is no service " + name + cli::did_you_mean(name, known));
   if (settings.text("bus") != "memory:")
     throw Invalid("BAD_SETTING", "bus must be memory:, the only one there is so far");
+}
+
+bool wants(const cli::Settings& settings, std::string_view service) {
+  const auto names = settings.list("services");
+  return std::ranges::any_of(names, [&](const std::string& name) { return name == service || name == "all"; });
+}
+
+// Empty: none is configured.
+std::string configured_provider(const cli::Settings& settings) {
+  return cli::find_setting("order.provider") != nullptr ? settings.text("order.provider") : "";
 }
 
 }  // namespace
@@ -115,6 +127,7 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
   routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION);
   http::add_engine_paths(*routes_, {env, *engine_, metrics});
   add_donation(env, settings);
+  if (wants(settings, "order")) add_order(env, settings, purpose);
 }
 
 void Installation::add_donation(Env env, const cli::Settings& settings) {
@@ -134,6 +147,28 @@ void Installation::add_donation(Env env, const cli::Settings& settings) {
     announcements_ = std::make_unique<WebhookBus>(env, std::move(options));
   }
   donation::install(*engine_, *routes_, env, {.webhook = announcements_.get()});
+}
+
+// A process that works needs a provider; one that is only asked gets along without.
+void Installation::add_order(Env env, const cli::Settings& settings, Purpose purpose) {
+  std::string url = configured_provider(settings);
+  if (url.empty() && purpose == Purpose::work)
+    throw Invalid("BAD_SETTING", "skald worker needs order.provider, the one that the servers have");
+  if (url.empty() && purpose == Purpose::serve) {
+    provider_ = std::make_unique<ProviderProcess>(settings);
+    url = provider_->url();
+    if (database_->dialect() == Dialect::postgres)
+      env.observer.log(Observer::Level::warn,
+                       "payments go to this process's own sandbox provider; processes that share a database should "
+                       "share order.provider");
+  }
+  order::install(
+      *engine_, *routes_, env,
+      {.act = [this](std::string path, Access access, Doc doc,
+                     Handler handler) { routes_->act(std::move(path), access, std::move(doc), std::move(handler)); },
+       .provider = url,
+       .pause = [](Duration time) { runtime::Wakeup().wait(time); },
+       .events_topic = std::string(http::kOverviewTopic)});
 }
 
 }  // namespace skald::host

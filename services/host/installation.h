@@ -9,6 +9,7 @@
 #include "bus/webhook/webhook_bus.h"
 #include "cli/settings.h"
 #include "host/alerts.h"
+#include "host/provider_process.h"
 #include "http/router.h"
 #include "observe/metrics.h"
 #include "skald/database.h"
@@ -34,11 +35,13 @@ class Installation {
 
  private:
   void add_donation(Env env, const cli::Settings& settings);
+  void add_order(Env env, const cli::Settings& settings, Purpose purpose);
 
   // In the order in which they may be needed by the next ones.
   std::unique_ptr<Database> database_;
   std::unique_ptr<Alerts> alerts_;
   std::unique_ptr<WebhookBus> announcements_;
+  std::unique_ptr<ProviderProcess> provider_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<http::Routes> routes_;
 };

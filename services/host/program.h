@@ -29,6 +29,7 @@ struct Program {
 int serve(Program& program);
 int work(Program& program);
 int migrate(Program& program, std::ostream& out);
+int sandbox_provider(Program& program);
 
 // The API of this installation: the server that runs, or else the database opened
 // here. The same requests, the same routes. NotFound (NO_INSTALLATION) where

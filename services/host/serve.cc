@@ -1,14 +1,12 @@
 // skald serve
 #include <unistd.h>
 
-#include <charconv>
-
 #include "cli/command.h"
 #include "cli/data_folder.h"
 #include "host/installation.h"
+#include "host/listening.h"
 #include "host/program.h"
 #include "http/engine_paths.h"
-#include "http/host.h"
 #include "http/server.h"
 #include "runtime/signals.h"
 #include "runtime/worker_pool.h"
@@ -19,37 +17,6 @@ namespace {
 constexpr std::chrono::seconds kStopMax = 10s;      // then the process ends, come what may
 constexpr Duration kRequestsGrace = 4s;
 constexpr Duration kEngineGrace = 4s;
-
-// As of a URL, but that port 0 means a free one.
-http::Authority listening(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  std::uint16_t port = 0;
-  if (colon != text.npos) {
-    const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), port);
-    const auto host = http::parse_authority(text.substr(0, colon) + ":1");
-    if (error == std::errc() && end == text.data() + text.size() && host && !host->name.empty())
-      return {host->name, port};
-  }
-  throw Invalid("BAD_SETTING", "listen must be HOST:PORT, such as 127.0.0.1:8080");
-}
-
-http::ServerOptions server_options(const cli::Settings& settings) {
-  const http::Authority address = listening(settings.text("listen"));
-  http::refuse_open_listen(address.name, !settings.text("auth.secret").empty());
-  http::ServerOptions out;
-  out.host = address.name;
-  out.port = *address.port;
-  out.allowed_hosts = settings.list("http.allowed_hosts");
-  return out;
-}
-
-// How programs on this machine reach it.
-std::string local_address(const http::ServerOptions& options, std::uint16_t port) {
-  std::string host = options.host;
-  if (host == "0.0.0.0" || host == "::") host = "127.0.0.1";
-  if (host.find(':') != host.npos) host = "[" + host + "]";
-  return host + ":" + std::to_string(port);
-}
 
 void tell(const Program& program, const std::string& address) {
   const cli::Settings& settings = program.settings;

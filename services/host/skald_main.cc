@@ -40,6 +40,7 @@ int run(const cli::Arguments& arguments) {
       arguments, cli::Settings(file_values(arguments, variables), from_environment, arguments.settings), warnings};
 
   const std::string_view name = arguments.command->name;
+  if (name == "sandbox-provider") return host::sandbox_provider(program);
   if (name == "serve") return host::serve(program);
   if (name == "worker") return host::work(program);
   if (name == "migrate") return host::migrate(program, std::cout);

@@ -1,0 +1,71 @@
+#include "order/cancel_order.h"
+
+#include "order/history.h"
+#include "order/place_order.h"
+#include "order/stock.h"
+
+namespace order {
+namespace {
+
+using skald::Local;
+using skald::Refused;
+using skald::Remote;
+
+void look_at_order(Local& step, CancelOrder& cancelled) {
+  const auto order = step->find<Order>(cancelled.order_id);
+  if (!order || order->status != Status::CONFIRMED)
+    throw Refused("NOT_CANCELLABLE", "order " + cancelled.order_id + " is " +
+                                         (order ? std::string(skald::enum_name(order->status)) : "not there") +
+                                         ": only a confirmed order can be cancelled");
+  const auto payments = step->select<Payment>("WHERE order_id = $1 AND status = 'CHARGED'", cancelled.order_id);
+  if (payments.size() != 1)
+    throw Refused("NO_PAYMENT", "order " + cancelled.order_id + " has no payment to refund: look at /order/invariants");
+  cancelled.items = items_of(*order);
+  cancelled.charge = payments[0].id;
+  step->execute("UPDATE order_record SET cancel_saga = $2, version = version + 1 WHERE id = $1", cancelled.order_id,
+                step.saga_id());
+}
+
+void give_back_stock(Local& step, CancelOrder& cancelled) {
+  step->enqueue("UPDATE order_payment SET status = $2, refund_id = $3, refunded_at = $4 WHERE id = $1",
+                *cancelled.charge, PaymentStatus::REFUNDED, cancelled.refund, step->now());
+  note(step.tx(), cancelled.order_id, step.saga_id(), "REFUNDED");
+  give_back(step.tx(), {step.saga_id(), cancelled.order_id}, cancelled.items);
+}
+
+void cancel_order(Local& step, CancelOrder& cancelled) {
+  const auto changed = step->execute(
+      "UPDATE order_record SET status = $3, updated_at = $4, version = version + 1 "
+      "WHERE id = $1 AND cancel_saga = $2 AND status = 'CONFIRMED'",
+      cancelled.order_id, step.saga_id(), Status::CANCELLED, step->now());
+  if (changed != 1) throw Refused("INVALID_SAGA", "order " + cancelled.order_id + " is not this saga's to cancel");
+  note(step.tx(), cancelled.order_id, step.saga_id(), "CANCELLED");
+}
+
+}  // namespace
+
+skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, skald::Duration call_timeout) {
+  using skald::Guard;
+  return skald::Saga<CancelOrder>("order.cancel")
+      .local("look at order", look_at_order)
+      .nothing_to_undo()
+      .holds(
+          "order", &CancelOrder::order_id, [](const CancelOrder&) { return std::optional(skald::exclusive); },
+          [](const CancelOrder& cancelled) { return when_busy_of(cancelled.when_busy); })
+      .reads("order")
+      .remote("refund",
+              [payments](Remote& step, CancelOrder& cancelled) {
+                cancelled.refund = payments->refund(step, *cancelled.charge);
+              })
+      .retry(3, std::chrono::milliseconds(100))
+      .timeout(call_timeout)
+      .pivot()
+      .writes("payment", Guard::idempotency_key)
+      .local("give back stock", give_back_stock)
+      .writes("product", Guard::commutative)
+      .local("cancel order", cancel_order)
+      .writes("order")
+      .deadline(std::chrono::seconds(60));
+}
+
+}  // namespace order

@@ -1,0 +1,56 @@
+// The row that two sagas of the lab work on, and what they can do to it. Every action
+// is a transaction of its own and a line of the timeline.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "order/lab.h"
+#include "skald/distributed_lock.h"
+#include "skald/version_file.h"
+
+namespace order {
+
+enum class Exclusion { semantic, distributed };
+
+class LabBench {
+ public:
+  LabBench(skald::Database& db, skald::Env env, std::int64_t quantity);
+  ~LabBench();
+  LabBench(const LabBench&) = delete;
+  LabBench& operator=(const LabBench&) = delete;
+
+  struct Seen {
+    std::int64_t quantity = 0, version = 0;
+  };
+  Seen read(const std::string& saga, const std::string& note);
+  // What a remembered value leads to: whoever wrote in between is forgotten.
+  void write(const std::string& saga, std::int64_t quantity, const std::string& note);
+  // Relative and guarded; false: not enough.
+  bool take(const std::string& saga, std::int64_t amount, const std::string& note);
+  void give(const std::string& saga, std::int64_t amount, const std::string& note);
+  // Where the version is still the one that was seen; false: stale.
+  bool write_if_unchanged(const std::string& saga, std::int64_t seen_version, std::int64_t quantity,
+                          const std::string& note);
+  // False: the other saga holds it.
+  bool enter(const std::string& saga, Exclusion how);
+  void leave(const std::string& saga, Exclusion how);
+  // One line of the version file, and the value that its lines up to `seq` give.
+  std::int64_t append(const std::string& saga, std::int64_t amount);
+  std::int64_t value_at(const std::string& saga, std::int64_t seq, const std::string& note);
+  void say(const std::string& saga, const std::string& step, const std::string& note);
+
+  std::int64_t quantity() const;
+  std::vector<LabLine> timeline;
+
+ private:
+  skald::Database& db_;
+  const std::string id_;
+  const std::int64_t initial_;
+  skald::DistributedLock lock_;
+  std::optional<skald::Permit> permit_;
+};
+
+}  // namespace order

@@ -1,0 +1,198 @@
+#include <charconv>
+
+#include "order/shop.h"
+#include "order/stock.h"
+#include "order/validation.h"
+#include "order/views.h"
+#include "skald/id.h"
+
+namespace order {
+namespace {
+
+using skald::Access;
+using skald::Invalid;
+using skald::Page;
+using skald::Param;
+using skald::Request;
+using skald::Response;
+using skald::Transaction;
+
+constexpr std::size_t kKeyBytesMax = 255;
+
+Order order_of(Transaction& tx, const Request& request) {
+  const std::string& id = request.param("id");
+  auto order = is_id(id) ? tx.find<Order>(id) : std::nullopt;
+  // To a customer, the orders of others are not there.
+  if (!order || !request.caller.may_see(order->customer))
+    throw skald::NotFound("ORDER_NOT_FOUND", "there is no order with this id");
+  return *order;
+}
+
+Response shown(const Shop& shop, int status, const std::string& id) {
+  return shop.db().read_result([&](Transaction& tx) {
+    const auto order = tx.find<Order>(id);
+    if (!order) throw skald::Stale("ORDER_NOT_YET", "the order is not there yet; look again");
+    return Response::json(status, view_of(tx, *order));
+  });
+}
+
+PlaceOrder wanted_by(const Shop& shop, const Request& request) {
+  const auto asked = request.as<NewOrder>();
+  PlaceOrder placed;
+  placed.items = items_of(asked);
+  placed.locking = asked.lock.value_or(LockChoice::none);
+  placed.when_busy = asked.when_busy.value_or(BusyChoice::wait);
+  placed.customer = asked.customer.value_or(request.caller.subject);
+  if (!request.caller.may_see(placed.customer))
+    throw skald::Forbidden("NOT_YOURS", "only an admin orders for somebody else; leave customer out");
+  if (placed.customer.size() > 200) throw Invalid("BAD_CUSTOMER", "customer must be at most 200 bytes");
+  shop.db().read([&](Transaction& tx) {
+    std::string currency;
+    for (const Item& item : placed.items) {
+      const auto product = tx.find<Product>(item.sku);
+      if (!product) throw skald::NotFound("PRODUCT_NOT_FOUND", "there is no product " + item.sku);
+      if (!currency.empty() && currency != product->currency)
+        throw Invalid("MIXED_CURRENCY", "one order is paid in one currency: order the others separately");
+      currency = product->currency;
+    }
+  });
+  return placed;
+}
+
+// One key, one order: its id is written down before its saga begins, so that whoever
+// sends the request again begins or finds the same one.
+std::string id_for_key(const Shop& shop, const Request& request, std::string_view key) {
+  const bool visible = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
+  if (key.size() > kKeyBytesMax || !visible)
+    throw Invalid("BAD_IDEMPOTENCY_KEY", "Idempotency-Key must be 1 to 255 visible ASCII characters");
+  const std::string fresh = skald::make_id(shop.env.clock.now(), shop.env.random);
+  return shop.db().write_result("request for an order", [&](Transaction& tx) {
+    tx.execute(
+        "INSERT INTO order_request (subject, key, order_id, body, created_at) VALUES ($1, $2, $3, $4, $5) "
+        "ON CONFLICT (subject, key) DO NOTHING",
+        request.caller.subject, key, fresh, request.body, tx.now());
+    const skald::Rows rows = tx.query("SELECT order_id, body FROM order_request WHERE subject = $1 AND key = $2",
+                                      request.caller.subject, key);
+    if (rows.get<std::string_view>(0, 1) != request.body)
+      throw Invalid("KEY_REUSED", "this Idempotency-Key was used with another body; take a new key for a new request");
+    return rows.get<std::string>(0, 0);
+  });
+}
+
+[[noreturn]] void refuse_busy(const Shop& shop, const std::string& message) {
+  shop.env.observer.count("order_rejected_busy_total");
+  throw skald::Busy("BUSY", message, kTryAgainAfter);
+}
+
+Response place(const Shop& shop, const Request& request) {
+  PlaceOrder placed = wanted_by(shop, request);
+  const std::string_view key = request.header("idempotency-key");
+  skald::StartOptions options{.key = {}, .on_duplicate = skald::OnDuplicate::allow, .id = {}};
+  if (key.empty()) {
+    placed.order_id = skald::make_id(shop.env.clock.now(), shop.env.random);
+  } else {
+    placed.order_id = id_for_key(shop, request, key);
+    options.on_duplicate = skald::OnDuplicate::join;
+    const bool known =
+        shop.db().read_result([&](Transaction& tx) { return tx.find<Order>(placed.order_id).has_value(); });
+    if (known) return shown(shop, 202, placed.order_id);
+  }
+  options.key = placed.order_id;
+  const bool at_once = placed.locking == LockChoice::exclusive && placed.when_busy == BusyChoice::reject;
+  const std::string id = placed.order_id;
+  const skald::Started begun = shop.engine.sagas().start(shop.place, std::move(placed), options);
+  if (at_once && begun.error && begun.error->code == "BUSY") refuse_busy(shop, begun.error->message);
+  return shown(shop, 202, id);
+}
+
+Response cancel(const Shop& shop, const Request& request) {
+  const auto asked = request.body.empty() ? Cancellation{} : request.as<Cancellation>();
+  const Order order = shop.db().read_result([&](Transaction& tx) { return order_of(tx, request); });
+  if (order.status == Status::CANCELLED) return shown(shop, 202, order.id);
+  CancelOrder cancelled;
+  cancelled.order_id = order.id;
+  cancelled.when_busy = asked.when_busy.value_or(BusyChoice::wait);
+  const skald::Started begun = shop.engine.sagas().start(shop.cancel, std::move(cancelled), {.key = order.id});
+  if (begun.error && begun.error->code == "BUSY") refuse_busy(shop, begun.error->message);
+  if (begun.error) throw skald::Conflict(begun.error->code, begun.error->message);
+  return shown(shop, 202, order.id);
+}
+
+struct Position {
+  std::int64_t created_at = 0;
+  std::string id;
+};
+
+std::optional<Position> position_of(const Page& page) {
+  if (!page.cursor) return std::nullopt;
+  const auto parts = page.after(2);
+  Position position{0, parts[1]};
+  const auto [end, error] = std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), position.created_at);
+  if (error != std::errc() || end != parts[0].data() + parts[0].size() || !is_id(position.id))
+    throw Invalid("BAD_CURSOR", "cursor is not one that this list has given; start again without it");
+  return position;
+}
+
+std::optional<Status> status_filter(const Request& request) {
+  const auto text = request.query_value("status");
+  if (!text) return std::nullopt;
+  Status status{};
+  if (!boost::describe::enum_from_string(text->c_str(), status))
+    throw Invalid("BAD_STATUS", "status must be PENDING, CONFIRMED, FAILED or CANCELLED");
+  return status;
+}
+
+// Newest first; customers get their own.
+std::vector<Order> list_orders(Transaction& tx, const Request& request, const Page& page) {
+  auto customer = request.query_value("customer");
+  if (!request.caller.may_see(customer.value_or(""))) customer = request.caller.subject;
+  const auto status = status_filter(request);
+  const auto position = position_of(page);
+  std::vector<Param> params;
+  std::string where;
+  const auto bind = [&](Param param) {
+    params.push_back(param);
+    return "$" + std::to_string(params.size());
+  };
+  const auto add = [&](const std::string& condition) { where += (where.empty() ? "WHERE " : " AND ") + condition; };
+  if (customer) add("customer = " + bind(*customer));
+  if (status) add("status = " + bind(*status));
+  if (position) {
+    const std::string created = bind(position->created_at), id = bind(position->id);
+    add("(created_at, id) < (" + created + ", " + id + ")");
+  }
+  const std::string limit = bind(page.limit + 1);
+  return tx.select<Order>(where + " ORDER BY created_at DESC, id DESC LIMIT " + limit, std::span<const Param>(params));
+}
+
+Response list(const Shop& shop, const Request& request) {
+  const Page page = Page::of(request);
+  std::vector<OrderView> views;
+  shop.db().read([&](Transaction& tx) {
+    views.clear();
+    for (const Order& order : list_orders(tx, request, page)) views.push_back(view_of(tx, order));
+  });
+  return Response::json(200, page.cut(std::move(views), [](const OrderView& last) {
+    return Page::cursor_at({std::to_string(skald::to_micros(last.created_at)), last.id});
+  }));
+}
+
+}  // namespace
+
+void add_order_paths(const ShopHandle& shop, skald::Router& router) {
+  shop->options.act("/order/orders", Access::customer, skald::describe<NewOrder, OrderView>("Place an order", 202),
+                    [shop](const Request& request) { return place(*shop, request); });
+  shop->options.act("/order/orders/{id}/cancel", Access::customer,
+                    skald::describe<Cancellation, OrderView>("Cancel an order", 202),
+                    [shop](const Request& request) { return cancel(*shop, request); });
+  router.get("/order/orders", Access::customer,
+             skald::describe<void, skald::Listing<OrderView>>("Orders, newest first", 200, {"customer", "status"}),
+             [shop](const Request& request) { return list(*shop, request); });
+  router.get("/order/orders/{id}", Access::customer, skald::describe<void, OrderView>("An order"),
+             [shop](const Request& request) {
+               return shop->db().read_result(
+                   [&](Transaction& tx) { return Response::json(200, view_of(tx, order_of(tx, request))); });
+             });
+}
+
+}  // namespace order

@@ -1,0 +1,175 @@
+#include "order/place_order.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "order/history.h"
+#include "order/stock.h"
+
+namespace order {
+namespace {
+
+using skald::Local;
+using skald::Refused;
+using skald::Remote;
+
+// 100 ms x attempt: seven tries are two seconds.
+constexpr int kTriesWaiting = 7;
+constexpr int kTriesRetrying = 3;
+constexpr skald::Duration kPauseFirst = std::chrono::milliseconds(100);
+constexpr skald::Duration kWaitMax = std::chrono::seconds(2);
+
+// Counts a saga's refusal once, though its step may run several times before a commit.
+class Refusals {
+ public:
+  explicit Refusals(skald::Observer& observer) : observer_(observer) {}
+
+  void count(const std::string& saga_id, std::string_view metric) {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(counted_, saga_id) != counted_.end()) return;
+    counted_.push_back(saga_id);
+    if (counted_.size() > kRemembered) counted_.pop_front();
+    observer_.count(metric);
+  }
+
+ private:
+  static constexpr std::size_t kRemembered = 256;  // far more than are at this step at once
+
+  skald::Observer& observer_;
+  std::mutex mutex_;
+  std::deque<std::string> counted_;
+};
+
+Mover mover_of(const Local& step, const PlaceOrder& placed) { return {step.saga_id(), placed.order_id}; }
+
+void set_price(Local& step, PlaceOrder& placed) {
+  placed.amount = 0;
+  placed.currency.clear();
+  for (const Item& item : placed.items) {
+    const auto product = step->find<Product>(item.sku);
+    if (!product) throw Refused("PRODUCT_NOT_FOUND", "there is no product " + item.sku);
+    if (!placed.currency.empty() && placed.currency != product->currency)
+      throw Refused("MIXED_CURRENCY", "one order is paid in one currency: order the others separately");
+    placed.currency = product->currency;
+    placed.amount += product->price * item.quantity;
+  }
+}
+
+void create_order(Local& step, PlaceOrder& placed) {
+  set_price(step, placed);
+  const auto created = step->execute(
+      "INSERT INTO order_record (id, customer, items, amount, currency, status, saga_id, locking, when_busy, "
+      "created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 0) "
+      "ON CONFLICT (id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, "
+      "version = order_record.version + 1 WHERE order_record.saga_id = excluded.saga_id",
+      placed.order_id, placed.customer, skald::to_json(placed.items), placed.amount, placed.currency, Status::PENDING,
+      step.saga_id(), placed.locking, placed.when_busy, step->now());
+  if (created != 1) throw Refused("ORDER_EXISTS", "order " + placed.order_id + " was placed by another saga");
+  announce(step.tx(), mover_of(step, placed), placed.items);
+  note(step.tx(), placed.order_id, step.saga_id(), "PENDING");
+}
+
+void set_status(Local& step, const PlaceOrder& placed, Status status) {
+  const auto changed = step->execute(
+      "UPDATE order_record SET status = $3, updated_at = $4, version = version + 1 "
+      "WHERE id = $1 AND saga_id = $2 AND status = 'PENDING'",
+      placed.order_id, step.saga_id(), status, step->now());
+  if (changed != 1)
+    throw Refused("INVALID_SAGA",
+                  "order " + placed.order_id + " is not pending in the hands of saga " + step.saga_id());
+  note(step.tx(), placed.order_id, step.saga_id(), skald::enum_name(status));
+}
+
+void fail_order(Local& step, PlaceOrder& placed) {
+  withdraw(step.tx(), mover_of(step, placed));
+  set_status(step, placed, Status::FAILED);
+}
+
+bool gives_up(BusyChoice choice, int attempt) {
+  if (choice == BusyChoice::reject) return true;
+  return attempt >= (choice == BusyChoice::retry ? kTriesRetrying : kTriesWaiting);
+}
+
+void reserve_stock(Refusals& refusals, Local& step, PlaceOrder& placed) {
+  try {
+    reserve(step.tx(), mover_of(step, placed), placed.items);
+  } catch (const skald::Busy& busy) {
+    if (!gives_up(placed.when_busy, step.context().attempt)) throw;
+    refusals.count(step.saga_id(), "order_rejected_busy_total");
+    throw Refused(busy.code(), busy.what());
+  } catch (const Refused& refused) {
+    if (refused.code() == "SOLD_OUT") refusals.count(step.saga_id(), "order_rejected_sold_out_total");
+    throw;
+  }
+  note(step.tx(), placed.order_id, step.saga_id(), "RESERVED");
+}
+
+void release_stock(Local& step, PlaceOrder& placed) {
+  release(step.tx(), mover_of(step, placed), placed.items);
+  note(step.tx(), placed.order_id, step.saga_id(), "RELEASED");
+}
+
+void confirm_stock(Local& step, PlaceOrder& placed) {
+  step->enqueue(
+      "INSERT INTO order_payment (id, order_id, saga_id, amount, currency, status, charged_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+      *placed.charge, placed.order_id, step.saga_id(), placed.amount, placed.currency, PaymentStatus::CHARGED,
+      step->now());
+  note(step.tx(), placed.order_id, step.saga_id(), "CHARGED");
+  confirm(step.tx(), mover_of(step, placed), placed.items);
+}
+
+void confirm_order(Local& step, PlaceOrder& placed) { set_status(step, placed, Status::CONFIRMED); }
+
+std::vector<std::string> skus_of(const PlaceOrder& placed) {
+  std::vector<std::string> out;
+  for (const Item& item : placed.items) out.push_back(item.sku);
+  return out;
+}
+
+}  // namespace
+
+skald::WhenBusy when_busy_of(BusyChoice choice) {
+  switch (choice) {
+    case BusyChoice::retry: return skald::try_again(kTriesRetrying, kPauseFirst);
+    case BusyChoice::reject: return skald::reject;
+    default: return skald::wait_up_to(kWaitMax);
+  }
+}
+
+skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payments> payments,
+                                         skald::Duration call_timeout) {
+  using skald::Guard;
+  return skald::Saga<PlaceOrder>("order.place")
+      .local("create order", create_order)
+      .undo(fail_order)
+      .writes("order")
+      .local("reserve stock", [refusals = std::make_shared<Refusals>(env.observer)](
+                                  Local& step, PlaceOrder& placed) { reserve_stock(*refusals, step, placed); })
+      .undo(release_stock)
+      .holds("order", &PlaceOrder::order_id, skald::exclusive)
+      .holds(
+          "product", skus_of,
+          [](const PlaceOrder& placed) {
+            return std::optional(placed.locking == LockChoice::exclusive ? skald::exclusive : skald::shared);
+          },
+          [](const PlaceOrder& placed) { return when_busy_of(placed.when_busy); })
+      .retry(kTriesWaiting + 1, kPauseFirst)
+      .writes("product", Guard::commutative)
+      .remote("charge",
+              [payments](Remote& step, PlaceOrder& placed) {
+                placed.charge = payments->charge(step, placed.order_id, placed.amount, placed.currency);
+              })
+      .retry(3, kPauseFirst)
+      .timeout(call_timeout)
+      .pivot()
+      .writes("payment", Guard::idempotency_key)
+      .local("confirm stock", confirm_stock)
+      .writes("product", Guard::commutative)
+      .local("confirm order", confirm_order)
+      .writes("order")
+      .deadline(std::chrono::seconds(60));
+}
+
+}  // namespace order

@@ -1,0 +1,32 @@
+// The saga order.place: create order (PENDING) -> reserve stock -> charge (the pivot)
+// -> confirm stock -> confirm order. From its first commit to its end it holds the
+// order, so that nobody cancels what is being placed, and its products: shared, since
+// its updates commute, or alone where that was asked for.
+#pragma once
+
+#include <memory>
+
+#include "order/payments.h"
+#include "order/record.h"
+#include "skald/saga.h"
+
+namespace order {
+
+struct PlaceOrder {
+  std::string order_id, customer;
+  std::vector<Item> items;               // a sku at most once
+  LockChoice locking = LockChoice::none;
+  BusyChoice when_busy = BusyChoice::wait;
+  std::int64_t amount = 0;               // set by the first step
+  std::string currency;
+  std::optional<std::string> charge;     // the provider's id
+};
+BOOST_DESCRIBE_STRUCT(PlaceOrder, (), (order_id, customer, items, locking, when_busy, amount, currency, charge))
+
+skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payments> payments,
+                                         skald::Duration call_timeout);
+
+// What a saga does where a lock is not free.
+skald::WhenBusy when_busy_of(BusyChoice choice);
+
+}  // namespace order

@@ -1,0 +1,56 @@
+// Stock: units of products, moved by commutative guarded updates, each a numbered line
+// of the product's version file.
+//
+// | what happens                                      | what is thrown                        |
+// | too few, even if every unfinished saga gave back  | Refused SOLD_OUT: trying again cannot help |
+// | too few, but unfinished sagas hold enough         | Busy BUSY: by whom, since when, when to try again |
+// | another saga's reservation is confirmed, released | Refused INVALID_SAGA                  |
+// | a reservation that is not there                   | Refused NO_RESERVATION                |
+//
+// Every function goes through the products in the order of their sku, so that two
+// transactions never wait for each other.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "order/record.h"
+#include "skald/database.h"
+#include "skald/version_file.h"
+
+namespace order {
+
+// Who moves units, and for which order.
+struct Mover {
+  std::string_view saga_id, order_id;
+};
+
+inline constexpr std::chrono::seconds kTryAgainAfter{2};
+
+// Says that these units are wanted: RESERVING, visible to all until the saga ends.
+void announce(skald::Transaction& tx, const Mover& mover, std::span<const Item> items);
+void withdraw(skald::Transaction& tx, const Mover& mover);
+
+// free -> reserved, and back, or on to sold.
+void reserve(skald::Transaction& tx, const Mover& mover, std::span<const Item> items);
+void release(skald::Transaction& tx, const Mover& mover, std::span<const Item> items);
+void confirm(skald::Transaction& tx, const Mover& mover, std::span<const Item> items);
+
+// sold -> free: of an order that is cancelled.
+void give_back(skald::Transaction& tx, const Mover& mover, std::span<const Item> items);
+
+// More free units. NotFound (PRODUCT_NOT_FOUND).
+void restock(skald::Transaction& tx, std::string_view who, const std::string& sku, std::int64_t quantity);
+
+// The product's trail; its entries' resource is resource_of(sku).
+const skald::VersionFile& version_file();
+std::string resource_of(const std::string& sku);
+
+// What the version file says a product must have, from its initial stock on.
+struct Replayed {
+  std::int64_t quantity = 0, reserved = 0, sold = 0, restocked = 0;
+  bool operator==(const Replayed&) const = default;
+};
+Replayed replay(skald::Transaction& tx, const Product& product);
+
+}  // namespace order

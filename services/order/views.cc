@@ -1,0 +1,55 @@
+#include "order/views.h"
+
+#include "order/stock.h"
+
+namespace order {
+namespace {
+
+std::optional<Reason> reason_of(skald::Transaction& tx, const Order& order) {
+  if (order.status != Status::FAILED) return std::nullopt;
+  const skald::Rows rows = tx.query("SELECT error_code, error_message FROM skald_saga WHERE id = $1", order.saga_id);
+  if (rows.empty()) return std::nullopt;
+  Reason reason{rows.get<std::string>(0, 0), rows.get<std::string>(0, 1), std::nullopt};
+  if (reason.code == "BUSY") reason.retry_after_seconds = kTryAgainAfter.count();
+  return reason;
+}
+
+}  // namespace
+
+ProductView view_of(skald::Transaction& tx, const Product& product) {
+  ProductView view{product.sku,      product.name,     product.price, product.currency,  product.initial,
+                   product.quantity, product.reserved, product.sold,  product.restocked, {},
+                   std::nullopt};
+  const auto holders = tx.select<Reservation>("WHERE sku = $1 ORDER BY state, since, id LIMIT 1", product.sku);
+  if (!holders.empty()) {
+    const Reservation& first = holders[0];
+    view.holder = Holder{first.saga_id, first.order_id, first.state, first.amount, first.since};
+    view.status = first.state == ReservationState::RESERVED ? ProductStatus::RESERVED : ProductStatus::RESERVING;
+  } else {
+    view.status = product.quantity > 0 ? ProductStatus::AVAILABLE : ProductStatus::SOLD_OUT;
+  }
+  return view;
+}
+
+OrderView view_of(skald::Transaction& tx, const Order& order) {
+  OrderView view;
+  view.id = order.id;
+  view.customer = order.customer;
+  view.items = items_of(order);
+  if (view.items.size() == 1) {
+    view.sku = view.items[0].sku;
+    view.quantity = view.items[0].quantity;
+  }
+  view.price = {order.amount, order.currency};
+  view.status = order.status;
+  view.reason = reason_of(tx, order);
+  view.saga_id = order.saga_id;
+  view.cancel_saga_id = order.cancel_saga;
+  view.lock = order.locking;
+  view.when_busy = order.when_busy;
+  view.created_at = order.created_at;
+  view.updated_at = order.updated_at;
+  return view;
+}
+
+}  // namespace order

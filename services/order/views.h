@@ -1,0 +1,103 @@
+// What clients send and are shown.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "order/record.h"
+#include "skald/database.h"
+
+namespace order {
+
+struct NewProduct {
+  std::string sku, name;
+  std::int64_t price = 0;
+  std::string currency;
+  std::int64_t stock = 0;
+};
+BOOST_DESCRIBE_STRUCT(NewProduct, (), (sku, name, price, currency, stock))
+
+struct Restock {
+  std::int64_t quantity = 0;
+};
+BOOST_DESCRIBE_STRUCT(Restock, (), (quantity))
+
+// AVAILABLE: nobody is at it. RESERVING, RESERVED: unfinished sagas want or hold units.
+enum class ProductStatus { AVAILABLE, RESERVING, RESERVED, SOLD_OUT };
+BOOST_DESCRIBE_ENUM(ProductStatus, AVAILABLE, RESERVING, RESERVED, SOLD_OUT)
+
+// The one that holds units for the longest time.
+struct Holder {
+  std::string saga_id, order_id;
+  ReservationState state{};
+  std::int64_t amount = 0;
+  skald::Time since{};
+};
+BOOST_DESCRIBE_STRUCT(Holder, (), (saga_id, order_id, state, amount, since))
+
+struct ProductView {
+  std::string sku, name;
+  std::int64_t price = 0;
+  std::string currency;
+  std::int64_t stock = 0;  // what it began with
+  std::int64_t quantity = 0, reserved = 0, sold = 0, restocked = 0;
+  ProductStatus status{};
+  std::optional<Holder> holder;
+};
+BOOST_DESCRIBE_STRUCT(ProductView, (),
+                      (sku, name, price, currency, stock, quantity, reserved, sold, restocked, status, holder))
+
+ProductView view_of(skald::Transaction& tx, const Product& product);
+
+struct NewOrder {
+  std::optional<std::vector<Item>> items;
+  std::optional<std::string> sku;
+  std::optional<std::int64_t> quantity;
+  std::optional<LockChoice> lock;
+  std::optional<BusyChoice> when_busy;
+  std::optional<std::string> customer;  // admins order for others
+};
+BOOST_DESCRIBE_STRUCT(NewOrder, (), (items, sku, quantity, lock, when_busy, customer))
+
+struct Cancellation {
+  std::optional<std::string> reason;
+  std::optional<BusyChoice> when_busy;
+};
+BOOST_DESCRIBE_STRUCT(Cancellation, (), (reason, when_busy))
+
+// Why a placement failed: SOLD_OUT for good, BUSY for now, PAYMENT_DECLINED, …
+struct Reason {
+  std::string code, message;
+  std::optional<std::int64_t> retry_after_seconds;
+};
+BOOST_DESCRIBE_STRUCT(Reason, (), (code, message, retry_after_seconds))
+
+struct Money {
+  std::int64_t amount = 0;
+  std::string currency;
+};
+BOOST_DESCRIBE_STRUCT(Money, (), (amount, currency))
+
+struct OrderView {
+  std::string id, customer;
+  std::optional<std::string> sku;         // of an order of one product
+  std::optional<std::int64_t> quantity;
+  std::vector<Item> items;
+  Money price;
+  Status status = Status::PENDING;
+  std::optional<Reason> reason;
+  std::string saga_id;
+  std::optional<std::string> cancel_saga_id;
+  LockChoice lock = LockChoice::none;
+  BusyChoice when_busy = BusyChoice::wait;
+  skald::Time created_at{}, updated_at{};
+};
+BOOST_DESCRIBE_STRUCT(OrderView, (),
+                      (id, customer, sku, quantity, items, price, status, reason, saga_id, cancel_saga_id, lock,
+                       when_busy, created_at, updated_at))
+
+// The reason of a failure is its saga's error.
+OrderView view_of(skald::Transaction& tx, const Order& order);
+
+}  // namespace order

@@ -1,0 +1,180 @@
+// Placing and cancelling, from the path to the provider's books.
+#include "end_to_end/order_site.h"
+
+namespace skald::test {
+namespace {
+
+using order::ProductStatus;
+using order::Status;
+
+class PlaceOrder : public OrderTest {};
+INSTANTIATE_TEST_SUITE_P(Both, PlaceOrder, testing::Values(Dialect::sqlite, Dialect::postgres), database_name);
+
+TEST_P(PlaceOrder, AnOrderIsChargedAndConfirmedAndItsUnitsAreSold) {
+  offer("lamp", 10, 250);
+  const auto order = ended(place("lamp", 3).id);
+  EXPECT_EQ(order.status, Status::CONFIRMED);
+  EXPECT_EQ(order.price.amount, 750);
+  EXPECT_EQ(order.sku, "lamp");
+  const auto lamp = product("lamp");
+  EXPECT_EQ(lamp.quantity, 7);
+  EXPECT_EQ(lamp.reserved, 0);
+  EXPECT_EQ(lamp.sold, 3);
+  EXPECT_EQ(lamp.status, ProductStatus::AVAILABLE);
+  EXPECT_EQ(sandbox_.charged(), 750);
+  const auto payments = json::parse(call("GET", "/order/payments?orderId=" + order.id).body);
+  EXPECT_EQ(payments.at("items").as_array().size(), 1u);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, SeveralProductsAreOneOrder) {
+  offer("lamp", 10);
+  offer("desk", 10, 1000);
+  const auto order = ended(placed(R"({"items":[{"sku":"lamp","quantity":1},{"sku":"desk","quantity":2},
+                                     {"sku":"lamp","quantity":1}]})")
+                               .id);
+  EXPECT_EQ(order.status, Status::CONFIRMED);
+  EXPECT_EQ(order.price.amount, 2200);
+  ASSERT_EQ(order.items.size(), 2u);
+  EXPECT_FALSE(order.sku);
+  EXPECT_EQ(product("lamp").sold, 2);
+  EXPECT_EQ(product("desk").sold, 2);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, ADeclinedPaymentGivesTheUnitsBack) {
+  offer("lamp", 10);
+  provider(R"({"declineRate":1})");
+  const auto order = ended(place("lamp", 3).id);
+  EXPECT_EQ(order.status, Status::FAILED);
+  ASSERT_TRUE(order.reason);
+  EXPECT_EQ(order.reason->code, "PAYMENT_DECLINED");
+  EXPECT_EQ(product("lamp").quantity, 10);
+  EXPECT_EQ(sandbox_.charged(), 0);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, WhatIsSoldOutIsNotWorthTryingAgain) {
+  offer("lamp", 2);
+  const auto order = place("lamp", 3);
+  EXPECT_EQ(order.status, Status::FAILED) << "known with the first commit";
+  ASSERT_TRUE(order.reason);
+  EXPECT_EQ(order.reason->code, "SOLD_OUT");
+  EXPECT_FALSE(order.reason->retry_after_seconds);
+  EXPECT_EQ(metrics_.of("order_rejected_sold_out_total"), 1);
+  EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 0);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, WhatOthersOnlyHoldIsBusyAndSaysByWhom) {
+  offer("lamp", 5);
+  provider(R"({"latencyMs":200})");
+  const auto first = place("lamp", 4);
+  const auto second = place("lamp", 3, R"(,"whenBusy":"reject")");
+  EXPECT_EQ(second.status, Status::FAILED);
+  ASSERT_TRUE(second.reason);
+  EXPECT_EQ(second.reason->code, "BUSY");
+  EXPECT_NE(second.reason->message.find(first.saga_id), std::string::npos) << second.reason->message;
+  EXPECT_EQ(second.reason->retry_after_seconds, 2);
+  EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 1);
+  EXPECT_EQ(metrics_.of("order_rejected_sold_out_total"), 0);
+  EXPECT_EQ(ended(first.id).status, Status::CONFIRMED);
+  const auto third = place("lamp", 3);
+  EXPECT_EQ(third.reason->code, "SOLD_OUT") << "the units are sold now";
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, AWaitingOrderGoesOnByItselfWhenTheHolderGivesUp) {
+  offer("lamp", 5);
+  provider(R"({"latencyMs":100,"declineRate":1})");
+  const auto first = place("lamp", 5);
+  const auto second = place("lamp", 5);
+  EXPECT_EQ(second.status, Status::PENDING);
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM order_reservation WHERE state = 'RESERVING'"), 1) << "what it wants is seen";
+  EXPECT_EQ(ended(first.id).status, Status::FAILED);
+  provider(R"({"latencyMs":0,"declineRate":0})");
+  EXPECT_EQ(ended(second.id).status, Status::CONFIRMED);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, ARetryingOrderEndsBusyAfterThreeTries) {
+  offer("lamp", 5);
+  provider(R"({"latencyMs":250,"permits":1})");
+  const auto first = place("lamp", 5, R"(,"lock":"exclusive")");
+  const auto second = place("lamp", 5, R"(,"whenBusy":"retry","lock":"exclusive")");
+  EXPECT_EQ(second.status, Status::PENDING);
+  until([&] { return show(second.id).status != Status::PENDING; }, "three tries");
+  EXPECT_EQ(ended(first.id).status, Status::CONFIRMED);
+  const auto end = show(second.id);
+  EXPECT_EQ(end.status, Status::FAILED);
+  EXPECT_TRUE(end.reason->code == "BUSY" || end.reason->code == "SOLD_OUT") << end.reason->code;
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, AnExclusiveOrderThatIsRejectedIsAnsweredAtOnce) {
+  offer("lamp", 5);
+  provider(R"({"latencyMs":200})");
+  const auto first = place("lamp", 1, R"(,"lock":"exclusive")");
+  const Response busy =
+      call("POST", "/order/orders", R"({"sku":"lamp","quantity":1,"lock":"exclusive","whenBusy":"reject"})");
+  EXPECT_EQ(busy.status, 409) << busy.body;
+  EXPECT_EQ(code_of(busy), "BUSY");
+  EXPECT_EQ(busy.headers.at("retry-after"), "2");
+  EXPECT_NE(busy.body.find(first.saga_id), std::string::npos);
+  EXPECT_EQ(ended(first.id).status, Status::CONFIRMED);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, CancellingRefundsAndGivesBack) {
+  offer("lamp", 5);
+  const auto order = ended(place("lamp", 2).id);
+  EXPECT_EQ(call("POST", "/order/orders/" + order.id + "/cancel", "{}").status, 202);
+  becomes(order.id, Status::CANCELLED);
+  EXPECT_EQ(product("lamp").quantity, 5);
+  EXPECT_EQ(sandbox_.charged(), 200);
+  EXPECT_EQ(sandbox_.refunded(), 200);
+  EXPECT_EQ(call("POST", "/order/orders/" + order.id + "/cancel").status, 202) << "cancelled is cancelled";
+  EXPECT_EQ(sandbox_.refunded(), 200);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, AFailedOrderCannotBeCancelled) {
+  offer("lamp", 1);
+  const auto order = place("lamp", 2);
+  const Response response = call("POST", "/order/orders/" + order.id + "/cancel");
+  EXPECT_EQ(response.status, 409);
+  EXPECT_EQ(code_of(response), "NOT_CANCELLABLE");
+}
+
+TEST_P(PlaceOrder, AnOrderThatIsBeingPlacedIsHeldAgainstItsCancellation) {
+  offer("lamp", 5);
+  provider(R"({"latencyMs":200})");
+  const auto order = place("lamp", 2);
+  const Response rejected = call("POST", "/order/orders/" + order.id + "/cancel", R"({"whenBusy":"reject"})");
+  EXPECT_EQ(rejected.status, 409);
+  EXPECT_EQ(code_of(rejected), "BUSY");
+  EXPECT_EQ(call("POST", "/order/orders/" + order.id + "/cancel").status, 202) << "waits for the placement's end";
+  becomes(order.id, Status::CANCELLED);
+  EXPECT_EQ(sandbox_.refunded(), 200);
+  EXPECT_EQ(product("lamp").quantity, 5);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, AnIdempotencyKeyMakesOneOrder) {
+  offer("lamp", 5);
+  const std::string body = R"({"sku":"lamp","quantity":1})";
+  const auto first = call("POST", "/order/orders", body, {{"idempotency-key", "k1"}});
+  const auto again = call("POST", "/order/orders", body, {{"idempotency-key", "k1"}});
+  EXPECT_EQ(first.status, 202);
+  EXPECT_EQ(again.status, 202);
+  EXPECT_EQ(from_json<order::OrderView>(first.body).id, from_json<order::OrderView>(again.body).id);
+  ended(from_json<order::OrderView>(first.body).id);
+  const auto other = call("POST", "/order/orders", R"({"sku":"lamp","quantity":2})", {{"idempotency-key", "k1"}});
+  EXPECT_EQ(other.status, 422);
+  EXPECT_EQ(code_of(other), "KEY_REUSED");
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM order_record"), 1);
+  expect_invariants();
+}
+
+}  // namespace
+}  // namespace skald::test

@@ -1,0 +1,63 @@
+// The order service in the program itself, with its provider as a process of its own.
+#include <gtest/gtest.h>
+
+#include "end_to_end/order_site.h"
+#include "end_to_end/skald_process.h"
+
+namespace skald::test {
+namespace {
+
+class OrderProgram : public testing::Test {
+ protected:
+  std::unique_ptr<SkaldServer> serve() {
+    return std::make_unique<SkaldServer>(
+        std::vector<std::string>{"--services", "donation,order", "--data", folder_.path().string()});
+  }
+  static std::string ended(SkaldServer& server, const std::string& id) {
+    for (int i = 0; i < 2000; ++i) {
+      const auto order = server.request("GET", "/order/orders/" + id).json();
+      if (const std::string status(order.at("status").as_string()); status != "PENDING") return status;
+      rest(5ms);
+    }
+    return "PENDING";
+  }
+  static std::string place(SkaldServer& server) {
+    const HttpAnswer answer = server.request("POST", "/order/orders", R"({"sku":"lamp","quantity":1})");
+    EXPECT_EQ(answer.status, 202) << answer.body;
+    return std::string(answer.json().at("id").as_string());
+  }
+  static void offer(SkaldServer& server) {
+    EXPECT_EQ(server
+                  .request("POST", "/order/products",
+                           R"({"sku":"lamp","name":"a lamp","price":250,"currency":"EUR","stock":10})")
+                  .status,
+              201);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(OrderProgram, ServesOrdersWithASandboxOfItsOwn) {
+  const auto server = serve();
+  offer(*server);
+  EXPECT_EQ(ended(*server, place(*server)), "CONFIRMED");
+  EXPECT_TRUE(server->request("GET", "/order/invariants").json().at("ok").as_bool());
+  EXPECT_EQ(server->stop(), 0);
+}
+
+TEST_F(OrderProgram, AServerKilledWhileItChargesIsFollowedByOneThatFinishesTheOrder) {
+  auto server = serve();
+  offer(*server);
+  EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":300})").status, 200);
+  const std::string id = place(*server);
+  server->kill_hard();
+  server = serve();
+  EXPECT_EQ(ended(*server, id), "CONFIRMED");
+  const auto invariants = server->request("GET", "/order/invariants");
+  EXPECT_TRUE(invariants.json().at("ok").as_bool()) << invariants.body;
+  EXPECT_EQ(server->request("GET", "/order/payments").json().at("items").as_array().size(), 1u);
+  EXPECT_EQ(server->stop(), 0);
+}
+
+}  // namespace
+}  // namespace skald::test
