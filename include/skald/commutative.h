@@ -38,7 +38,7 @@ class GuardedUpdate {
   static constexpr std::int64_t kAmountMax = 1'000'000'000'000'000;
 
   GuardedUpdate() {
-    if (detail::has_column<T>("version")) sets_ = "version = version + 1";
+    if (versioned_) sets_ = "version = version + 1";
     make();
   }
 
@@ -65,7 +65,12 @@ class GuardedUpdate {
     if (amount < 1 || amount > kAmountMax)
       throw Invalid("BAD_AMOUNT", "an amount of " + std::to_string(amount) + " cannot be moved: give one from 1 to " +
                                       std::to_string(kAmountMax));
-    return tx.execute(sql_, key, amount) == 1;
+    if (!tx.watched() || !versioned_) return tx.execute(sql_, key, amount) == 1;
+    const Rows changed = tx.query(telling_sql_, key, amount);
+    if (changed.empty()) return false;
+    tx.note({RowAccess::Kind::add, detail::resource_of<T>(), detail::key_text(key), std::nullopt,
+             changed.get<std::int64_t>(0, 0)});
+    return true;
   }
 
   const std::string& sql() const { return sql_; }
@@ -75,10 +80,12 @@ class GuardedUpdate {
   GuardedUpdate& make() {
     sql_ = "UPDATE " + std::string(Table<T>::name) + " SET " + sets_ + " WHERE " + std::string(Table<T>::key) +
            " = $1" + guards_;
+    telling_sql_ = sql_ + " RETURNING version";
     return *this;
   }
 
-  std::string sets_, guards_, sql_;
+  bool versioned_ = detail::has_column<T>("version");
+  std::string sets_, guards_, sql_, telling_sql_;
 };
 
 }  // namespace skald

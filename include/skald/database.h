@@ -27,6 +27,7 @@
 #include "skald/error.h"
 #include "skald/event.h"
 #include "skald/row.h"
+#include "skald/row_watch.h"
 #include "skald/time.h"
 
 namespace skald {
@@ -96,6 +97,14 @@ class Transaction {
   // trip of its own then needs none to settle a COMMIT whose answer is lost.
   virtual void witness(std::string_view, std::string_view) {}
 
+  // Who is told of the rows that are read and written here; null: nobody. Typed rows
+  // that have a version tell by themselves, raw SQL tells by note().
+  void watch(RowWatch* watch) { watch_ = watch; }
+  bool watched() const { return watch_ != nullptr; }
+  void note(const RowAccess& access) {
+    if (watch_ != nullptr) watch_->note(access);
+  }
+
   // Database time, the same throughout the transaction: the only time that
   // leases and deadlines are counted in.
   virtual Time now() = 0;
@@ -114,6 +123,9 @@ class Transaction {
 
   Env env_;
   std::vector<Event> events_;
+
+ private:
+  RowWatch* watch_ = nullptr;
 };
 
 // Writes the emitted events as the last statements of a transaction, and hears of
@@ -124,6 +136,10 @@ class CommitHook {
   virtual void before_commit(Transaction& tx, std::span<const Event> events) = 0;
   // The events are durable. Called outside of the transaction, must not throw.
   virtual void after_commit(std::span<const Event> events) noexcept = 0;
+  // The partitions that other processes should hear of; a store that can tells them along
+  // with the commit, and then calls the second instead of after_commit().
+  virtual std::vector<int> news_for_others(std::span<const Event>) { return {}; }
+  virtual void after_told_commit(std::span<const Event> events, std::span<const int>) noexcept { after_commit(events); }
 };
 
 // One step of a schema. Steps are additive: the program before it must still be

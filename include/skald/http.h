@@ -153,6 +153,9 @@ class Router {
   virtual void write(Database& db, std::string method, std::string path, Access access, Doc doc,
                      WriteHandler handler) = 0;
   virtual void stream(std::string path, Access access, Doc doc, StreamHandler handler) = 0;
+  // A POST whose handler brings its own transactions, as starting a saga does. It must
+  // be harmless to repeat: there is no Idempotency-Key for it but what the handler makes of it.
+  virtual void act(std::string path, Access access, Doc doc, Handler handler) = 0;
   void post(Database& db, std::string path, Access access, Doc doc, WriteHandler handler) {
     write(db, "POST", std::move(path), access, std::move(doc), std::move(handler));
   }

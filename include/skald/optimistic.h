@@ -75,8 +75,12 @@ template <auto first, auto... rest, class... Values>
 std::int64_t update_if_unchanged(Transaction& tx, const auto& key, std::int64_t version_seen, const Values&... values) {
   static_assert(1 + sizeof...(rest) == sizeof...(Values), "one value for each member");
   using T = detail::RowOf<first>;
-  if (tx.execute(detail::update_if_unchanged_sql<first, rest...>(), key, version_seen, values...) == 1)
+  if (tx.execute(detail::update_if_unchanged_sql<first, rest...>(), key, version_seen, values...) == 1) {
+    if (tx.watched())
+      tx.note(
+          {RowAccess::Kind::write, detail::resource_of<T>(), detail::key_text(key), version_seen, version_seen + 1});
     return version_seen + 1;
+  }
   static const std::string sql =
       "SELECT version FROM " + std::string(Table<T>::name) + " WHERE " + std::string(Table<T>::key) + " = $1";
   detail::raise_stale(tx, sql, Table<T>::name, Param(key), version_seen);

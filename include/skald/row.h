@@ -132,6 +132,7 @@ T Rows::get(std::size_t row, std::size_t column) const {
 //   template <> struct skald::Table<Donation> {
 //     static constexpr std::string_view name = "donation", key = "request_id";
 //   };
+// Where sagas declare its rows by another name (reads, writes, holds), `resource` says it.
 template <class T> struct Table;
 
 }  // namespace skald

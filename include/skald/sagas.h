@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "skald/checker.h"
 #include "skald/saga.h"
 #include "skald/saga_start.h"
 #include "skald/saga_view.h"
@@ -51,6 +52,9 @@ class Sagas {
   virtual std::optional<SagaView> find(Transaction& tx, std::string_view id) = 0;
   virtual std::vector<SagaView> list(Transaction& tx, const SagaFilter& filter) = 0;
   virtual std::vector<LockView> locks(Transaction& tx) = 0;
+  // What sagas read and wrote, where EngineOptions::record_history is set: up to `commits`
+  // commits behind the one at `after`, in their order; all operations of each.
+  virtual std::vector<checker::Operation> history(Transaction& tx, std::int64_t after, std::size_t commits) = 0;
   virtual std::vector<std::reference_wrapper<const saga::Definition>> definitions() const = 0;
 
   // Decisions, in the caller's transaction; call wake() after its commit. `id` makes a

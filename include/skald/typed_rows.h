@@ -87,12 +87,51 @@ const std::string& save_sql() {
   return sql;
 }
 
+template <class T>
+constexpr std::string_view resource_of() {
+  if constexpr (requires { Table<T>::resource; }) return Table<T>::resource;
+  else return Table<T>::name;
+}
+
+inline std::string key_text(std::string_view key) { return std::string(key); }
+inline std::string key_text(std::integral auto key) { return std::to_string(key); }
+
+template <Described T>
+std::string key_of(const T& row) {
+  std::string out;
+  boost::mp11::mp_for_each<MembersOf<T>>([&](auto member) {
+    if constexpr (requires { key_text(row.*member.pointer); })
+      if (Table<T>::key == std::string_view(member.name)) out = key_text(row.*member.pointer);
+  });
+  return out;
+}
+
+template <class T>
+concept Versioned = requires(T row) { row.version; };
+
+template <Described T>
+void note_read(Transaction& tx, const T& row) {
+  if constexpr (Versioned<T>)
+    if (tx.watched()) tx.note({RowAccess::Kind::read, resource_of<T>(), key_of(row), row.version, std::nullopt});
+}
+
+template <Described T>
+std::optional<T> only_row(Transaction& tx, const Rows& rows) {
+  if (rows.empty()) return std::nullopt;
+  T row = row_as<T>(rows, 0);
+  note_read(tx, row);
+  return row;
+}
+
 }  // namespace detail
 
 template <Described T>
 void Transaction::insert(const T& row) {
   const auto params = detail::column_params(row);
   run(detail::insert_sql<T>(), params);
+  if constexpr (detail::Versioned<T>)
+    if (watched())
+      note({RowAccess::Kind::write, detail::resource_of<T>(), detail::key_of(row), std::nullopt, row.version});
 }
 
 template <Described T>
@@ -100,24 +139,23 @@ std::vector<T> Transaction::select(std::string_view tail, const auto&... args) {
   const Rows rows = query(detail::select_sql<T>() + std::string(tail), args...);
   std::vector<T> out;
   out.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(detail::row_as<T>(rows, i));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out.push_back(detail::row_as<T>(rows, i));
+    detail::note_read(*this, out.back());
+  }
   return out;
 }
 
 template <Described T>
 std::optional<T> Transaction::find(const auto& key) {
-  const Rows rows = query(detail::find_sql<T>(), key);
-  if (rows.empty()) return std::nullopt;
-  return detail::row_as<T>(rows, 0);
+  return detail::only_row<T>(*this, query(detail::find_sql<T>(), key));
 }
 
 template <Described T>
 std::optional<T> Transaction::find_locked(const auto& key) {
   if (on(Dialect::sqlite)) return find<T>(key);  // the writer holds the whole file
   static const std::string sql = detail::find_sql<T>() + " FOR UPDATE";
-  const Rows rows = query(sql, key);
-  if (rows.empty()) return std::nullopt;
-  return detail::row_as<T>(rows, 0);
+  return detail::only_row<T>(*this, query(sql, key));
 }
 
 template <Described T>
@@ -126,6 +164,8 @@ void Transaction::save(T& row) {
   if (run(detail::save_sql<T>(), params).affected() != 1)
     throw Stale("STALE_ROW",
                 "a row of " + std::string(Table<T>::name) + " has changed since it was read; read it again");
+  if (watched())
+    note({RowAccess::Kind::write, detail::resource_of<T>(), detail::key_of(row), row.version, row.version + 1});
   ++row.version;
 }
 

@@ -60,6 +60,8 @@ EngineOptions engine_options(const cli::Settings& settings, Installation::Purpos
   out.outbox.hash_key = settings.text("outbox.hash_key");
   out.outbox.lease = settings.duration("outbox.lease");
   out.outbox.retention = settings.duration("outbox.retention");
+  out.record_history = settings.enabled("history.record");
+  out.history_retention = settings.duration("history.retention");
   out.fallback_file = (fs::path(settings.text("data")) / "dead-letters").string();
   if (alerts != nullptr)
     out.alert = [alerts](std::string_view code, std::string_view text) { alerts->raise(code, text); };
@@ -87,11 +89,6 @@ void check_services(const cli::Settings& settings) {
 bool wants(const cli::Settings& settings, std::string_view service) {
   const auto names = settings.list("services");
   return std::ranges::any_of(names, [&](const std::string& name) { return name == service || name == "all"; });
-}
-
-// Empty: none is configured.
-std::string configured_provider(const cli::Settings& settings) {
-  return cli::find_setting("order.provider") != nullptr ? settings.text("order.provider") : "";
 }
 
 }  // namespace
@@ -126,7 +123,7 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
                     }});
   routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION);
   http::add_engine_paths(*routes_, {env, *engine_, metrics});
-  add_donation(env, settings);
+  if (wants(settings, "donation")) add_donation(env, settings);
   if (wants(settings, "order")) add_order(env, settings, purpose);
 }
 
@@ -151,9 +148,11 @@ void Installation::add_donation(Env env, const cli::Settings& settings) {
 
 // A process that works needs a provider; one that is only asked gets along without.
 void Installation::add_order(Env env, const cli::Settings& settings, Purpose purpose) {
-  std::string url = configured_provider(settings);
+  std::string url = settings.text("order.provider");
   if (url.empty() && purpose == Purpose::work)
-    throw Invalid("BAD_SETTING", "skald worker needs order.provider, the one that the servers have");
+    throw Invalid("BAD_SETTING",
+                  "a worker of the order service needs order.provider, the one that the servers have; or "
+                  "choose others with --services");
   if (url.empty() && purpose == Purpose::serve) {
     provider_ = std::make_unique<ProviderProcess>(settings);
     url = provider_->url();
@@ -162,13 +161,10 @@ void Installation::add_order(Env env, const cli::Settings& settings, Purpose pur
                        "payments go to this process's own sandbox provider; processes that share a database should "
                        "share order.provider");
   }
-  order::install(
-      *engine_, *routes_, env,
-      {.act = [this](std::string path, Access access, Doc doc,
-                     Handler handler) { routes_->act(std::move(path), access, std::move(doc), std::move(handler)); },
-       .provider = url,
-       .pause = [](Duration time) { runtime::Wakeup().wait(time); },
-       .events_topic = std::string(http::kOverviewTopic)});
+  order::install(*engine_, *routes_, env,
+                 {.provider = url,
+                  .pause = [](Duration time) { runtime::Wakeup().wait(time); },
+                  .events_topic = std::string(http::kOverviewTopic)});
 }
 
 }  // namespace skald::host

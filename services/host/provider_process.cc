@@ -40,7 +40,7 @@ ProviderProcess::ProviderProcess(const cli::Settings& settings) {
   pid_ = fork();
   if (pid_ == 0) {
     // Only what is safe between fork and exec.
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // what it has answered is on disk
     dup2(out[1], STDOUT_FILENO);
     execv("/proc/self/exe", argv.data());
     _exit(127);

@@ -18,11 +18,22 @@ namespace skald::host {
 namespace {
 
 constexpr std::chrono::seconds kStopMax = 5s;
+constexpr Duration kPredecessorMax = 5s;
 
+// The provider of a server that has just died may still be ending.
 std::unique_ptr<Database> open_books(Env env, const cli::Settings& settings) {
   if (settings.text("db") == "memory:") return open_sqlite(env, {.path = ":memory:"});
-  cli::DataFolder(settings.text("data")).create();
-  return open_sqlite(env, {.path = (std::filesystem::path(settings.text("data")) / "sandbox-provider.db").string()});
+  const std::filesystem::path folder = settings.text("data");
+  cli::DataFolder(folder.string()).create();
+  const Instant end = env.clock.steady() + kPredecessorMax;
+  for (;;) {
+    try {
+      return open_sqlite(env, {.path = (folder / "sandbox-provider.db").string()});
+    } catch (const Error& error) {
+      if (error.code() != "DATABASE_IN_USE" || env.clock.steady() > end) throw;
+    }
+    runtime::Wakeup().wait(20ms);
+  }
 }
 
 }  // namespace
@@ -34,12 +45,7 @@ int sandbox_provider(Program& program) {
   const auto books = open_books(program.env, program.settings);
   http::migrate_api_keys(*books);
   http::Routes routes(program.env, http::Authenticator(program.env, std::nullopt), SKALD_VERSION);
-  order::install_sandbox(
-      *books, routes, program.env,
-      [&routes](std::string path, Access access, Doc doc, Handler handler) {
-        routes.act(std::move(path), access, std::move(doc), std::move(handler));
-      },
-      [](Duration time) { runtime::Wakeup().wait(time); });
+  order::install_sandbox(*books, routes, program.env, [](Duration time) { runtime::Wakeup().wait(time); });
   http::Publisher publisher;
   runtime::WorkerPool handlers(static_cast<std::size_t>(program.settings.integer("http.threads")));
   http::Server server(program.env, options, routes, publisher,

@@ -26,7 +26,7 @@ void tell(const Program& program, const std::string& address) {
   observer.log(Observer::Level::info, "serving",
                fields({{"address", "http://" + address},
                        {"database", shown_database(settings)},
-                       {"services", "donation"},
+                       {"services", settings.text("services")},
                        {"webhook", webhook.empty() ? "none" : webhook},
                        {"version", SKALD_VERSION}}));
   if (settings.text("auth.secret").empty())

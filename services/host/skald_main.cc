@@ -48,7 +48,7 @@ int run(const cli::Arguments& arguments) {
   if (name == "doctor")
     return cli::run_doctor(
         arguments, {program.settings, [&] { return host::open_api(program, false); }, program.warnings}, std::cout);
-  if (name == "check") return cli::run_check(arguments, std::cout);
+  if (name == "check") return cli::run_check(arguments, [&] { return host::open_api(program, false); }, std::cout);
   const cli::Api api = host::open_api(program, false);
   if (name.starts_with("sagas")) return cli::run_sagas(arguments, api, std::cout);
   if (name == "locks") return cli::run_locks(arguments, api, std::cout);

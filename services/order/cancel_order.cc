@@ -22,8 +22,10 @@ void look_at_order(Local& step, CancelOrder& cancelled) {
     throw Refused("NO_PAYMENT", "order " + cancelled.order_id + " has no payment to refund: look at /order/invariants");
   cancelled.items = items_of(*order);
   cancelled.charge = payments[0].id;
-  step->execute("UPDATE order_record SET cancel_saga = $2, version = version + 1 WHERE id = $1", cancelled.order_id,
-                step.saga_id());
+  note_order_written(
+      step.tx(), cancelled.order_id,
+      step->query("UPDATE order_record SET cancel_saga = $2, version = version + 1 WHERE id = $1 RETURNING version",
+                  cancelled.order_id, step.saga_id()));
 }
 
 void give_back_stock(Local& step, CancelOrder& cancelled) {
@@ -34,11 +36,12 @@ void give_back_stock(Local& step, CancelOrder& cancelled) {
 }
 
 void cancel_order(Local& step, CancelOrder& cancelled) {
-  const auto changed = step->execute(
+  const skald::Rows changed = step->query(
       "UPDATE order_record SET status = $3, updated_at = $4, version = version + 1 "
-      "WHERE id = $1 AND cancel_saga = $2 AND status = 'CONFIRMED'",
+      "WHERE id = $1 AND cancel_saga = $2 AND status = 'CONFIRMED' RETURNING version",
       cancelled.order_id, step.saga_id(), Status::CANCELLED, step->now());
-  if (changed != 1) throw Refused("INVALID_SAGA", "order " + cancelled.order_id + " is not this saga's to cancel");
+  if (changed.empty()) throw Refused("INVALID_SAGA", "order " + cancelled.order_id + " is not this saga's to cancel");
+  note_order_written(step.tx(), cancelled.order_id, changed);
   note(step.tx(), cancelled.order_id, step.saga_id(), "CANCELLED");
 }
 

@@ -105,7 +105,7 @@ Outcome non_repeatable_read(LabBench& bench, const std::string& measure) {
     bench.enter("A", how);
     const auto first = bench.read("A", "decides on it");
     bench.enter("B", how);
-    const auto second = bench.read("A", "the same");
+    const auto second = bench.read("A", "the same", "look again");
     bench.leave("A", how);
     bench.enter("B", how);
     bench.take("B", b, "after A's end");
@@ -121,7 +121,7 @@ Outcome non_repeatable_read(LabBench& bench, const std::string& measure) {
     const bool acted = bench.write_if_unchanged("A", basis.version, basis.quantity - 1, "acts on what it decided on");
     return {!acted, "A's update found the change by itself; A decided again on 50 before it did anything"};
   }
-  const auto second = bench.read("A", "another value than the one that A decided on");
+  const auto second = bench.read("A", "another value than the one that A decided on", "look again");
   return {first.quantity != second.quantity, "A decided on 100 and acts on 50: B's change came in between"};
 }
 
@@ -159,18 +159,19 @@ LabReport run_lab(skald::Database& db, skald::Env env, const LabRequest& request
                          "reread-value, optimistic-lock, idempotency-key, semaphore, version-file or pessimistic-view");
   LabBench bench(db, env, anomaly->quantity);
   const Outcome outcome = anomaly->run(bench, measure);
-  LabReport report{std::string(anomaly->name), measure, outcome.occurred, outcome.explanation, bench.timeline};
+  LabReport report{std::string(anomaly->name), measure,        outcome.occurred,
+                   outcome.explanation,        bench.timeline, bench.findings()};
   if (report.occurred && measure != "none")
     report.explanation += "; " + measure + " is no remedy for this: use " + std::string(anomaly->remedy);
   return report;
 }
 
-void add_lab(const ShopHandle& shop) {
-  shop->options.act("/order/lab", skald::Access::admin,
-                    skald::describe<LabRequest, LabReport>("Make an anomaly happen, or see it prevented"),
-                    [shop](const skald::Request& request) {
-                      return skald::Response::json(200, run_lab(shop->db(), shop->env, request.as<LabRequest>()));
-                    });
+void add_lab(const ShopHandle& shop, skald::Router& router) {
+  router.act("/order/lab", skald::Access::admin,
+             skald::describe<LabRequest, LabReport>("Make an anomaly happen, or see it prevented"),
+             [shop](const skald::Request& request) {
+               return skald::Response::json(200, run_lab(shop->db(), shop->env, request.as<LabRequest>()));
+             });
 }
 
 }  // namespace order

@@ -1,7 +1,8 @@
 // The lab: each anomaly between two sagas, made to happen on demand, and what each
 // countermeasure makes of it. Two sagas A and B take their steps in a fixed order, each
 // in a transaction of its own on a row of the service's database, so that a run always
-// ends the same way.
+// ends the same way. What they read and wrote is a history, and the checker is asked
+// what it sees in it.
 //
 // | anomaly             | prevented by (the first is the default)                              |
 // | dirty-read          | semantic-lock, distributed-lock, pessimistic-view                    |
@@ -38,8 +39,9 @@ struct LabReport {
   bool occurred = false;
   std::string explanation;
   std::vector<LabLine> timeline;
+  std::vector<std::string> findings;  // of the checker, in the history of this run
 };
-BOOST_DESCRIBE_STRUCT(LabReport, (), (anomaly, countermeasure, occurred, explanation, timeline))
+BOOST_DESCRIBE_STRUCT(LabReport, (), (anomaly, countermeasure, occurred, explanation, timeline, findings))
 
 // Invalid (BAD_ANOMALY, BAD_COUNTERMEASURE) names what there is.
 LabReport run_lab(skald::Database& db, skald::Env env, const LabRequest& request);

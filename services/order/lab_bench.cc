@@ -25,6 +25,7 @@ namespace order {
 namespace {
 
 using skald::Transaction;
+using skald::checker::Kind;
 using Move = skald::GuardedUpdate<LabProduct>;
 
 const skald::VersionFile& lab_file() {
@@ -44,6 +45,7 @@ LabBench::LabBench(skald::Database& db, skald::Env env, std::int64_t quantity)
       initial_(quantity),
       lock_(db, id_, std::chrono::seconds(30)) {
   db_.write("lab", [&](Transaction& tx) { tx.insert(LabProduct{id_, quantity, 0, "", 0}); });
+  for (const char* saga : {"A", "B"}) record(Kind::begin, saga, "");
 }
 
 // What the lab leaves behind harms nobody: a failed clean-up is not worth an error.
@@ -56,22 +58,93 @@ LabBench::~LabBench() {
   }
 }
 
-LabBench::Seen LabBench::read(const std::string& saga, const std::string& note) {
-  const auto row = db_.read_result([&](Transaction& tx) { return *tx.find<LabProduct>(id_); });
+void LabBench::record(Kind kind, const std::string& saga, const std::string& step) {
+  skald::checker::Operation& operation = history_.emplace_back();
+  operation.at = static_cast<std::int64_t>(timeline.size()) + 1;
+  operation.saga_id = saga;
+  operation.saga_type = "lab";
+  operation.step = step;
+  operation.kind = kind;
+  if (kind == Kind::begin) return;
+  operation.resource = "product";
+  operation.key = "lamp";
+}
+
+void LabBench::record_lock(Kind kind, const std::string& saga) {
+  record(kind, saga, "lock");
+  history_.back().mode = skald::LockMode::exclusive;
+}
+
+void LabBench::note(const skald::RowAccess& access) {
+  record(access.kind == skald::RowAccess::Kind::read    ? Kind::read
+         : access.kind == skald::RowAccess::Kind::write ? Kind::write
+         : undoing_                                     ? Kind::undo_add
+                                                        : Kind::add,
+         acting_saga_, acting_step_);
+  history_.back().version_read = access.version_read;
+  history_.back().version_written = access.version_written;
+}
+
+void LabBench::act(const std::string& saga, const std::string& step, const std::function<void(Transaction&)>& body) {
+  const std::vector<skald::checker::Operation> before = history_;
+  acting_saga_ = saga;
+  acting_step_ = step;
+  const auto watched = [&](Transaction& tx) {
+    history_ = before;  // a transaction may run several times
+    tx.watch(this);
+    body(tx);
+    tx.watch(nullptr);
+  };
+  try {
+    db_.write("lab", watched);
+  } catch (...) {
+    history_ = before;
+    throw;
+  }
+}
+
+// A saga that gave back what it had taken ended undone, the other as it wanted.
+std::vector<std::string> LabBench::findings() const {
+  std::vector<skald::checker::Operation> history = history_;
+  for (const char* saga : {"A", "B"}) {
+    skald::checker::Operation end;
+    end.at = static_cast<std::int64_t>(timeline.size()) + 2;
+    end.saga_id = saga;
+    end.saga_type = "lab";
+    end.kind = Kind::finish;
+    end.outcome = skald::checker::Outcome::completed;
+    for (const auto& operation : history_)
+      if (operation.saga_id == saga && operation.kind == Kind::undo_add)
+        end.outcome = skald::checker::Outcome::compensated;
+    history.push_back(end);
+  }
+  std::vector<std::string> out;
+  for (const auto& finding : skald::checker::check(history))
+    out.push_back(std::string(skald::enum_name(finding.anomaly)) + ": " + finding.explanation);
+  return out;
+}
+
+LabBench::Seen LabBench::read(const std::string& saga, const std::string& note, const std::string& step) {
+  LabProduct row;
+  act(saga, step, [&](Transaction& tx) { row = *tx.find<LabProduct>(id_); });
   timeline.push_back({saga, "read", row.quantity, std::nullopt, note});
   return {row.quantity, row.version};
 }
 
 void LabBench::write(const std::string& saga, std::int64_t quantity, const std::string& note) {
-  db_.write("lab", [&](Transaction& tx) {
-    tx.execute("UPDATE order_lab_product SET quantity = $2, version = version + 1 WHERE id = $1", id_, quantity);
+  act(saga, "write", [&](Transaction& tx) {
+    const skald::Rows written =
+        tx.query("UPDATE order_lab_product SET quantity = $2, version = version + 1 WHERE id = $1 RETURNING version",
+                 id_, quantity);
+    tx.note({skald::RowAccess::Kind::write, "product", id_, std::nullopt, written.get<std::int64_t>(0, 0)});
   });
   timeline.push_back({saga, "write", std::nullopt, quantity, note});
 }
 
 bool LabBench::take(const std::string& saga, std::int64_t amount, const std::string& note) {
   static const Move taking = Move().take(&LabProduct::quantity).put(&LabProduct::reserved);
-  const bool taken = db_.write_result("lab", [&](Transaction& tx) { return taking.run(tx, id_, amount); });
+  bool taken = false;
+  act(saga, "take", [&](Transaction& tx) { taken = taking.run(tx, id_, amount); });
   timeline.push_back({saga, "take " + std::to_string(amount), std::nullopt,
                       taken ? std::optional(quantity()) : std::nullopt, taken ? note : "not enough is free"});
   return taken;
@@ -79,16 +152,17 @@ bool LabBench::take(const std::string& saga, std::int64_t amount, const std::str
 
 void LabBench::give(const std::string& saga, std::int64_t amount, const std::string& note) {
   static const Move giving = Move().take(&LabProduct::reserved).put(&LabProduct::quantity);
-  db_.write("lab", [&](Transaction& tx) { giving.run(tx, id_, amount); });
+  undoing_ = true;
+  act(saga, "take", [&](Transaction& tx) { giving.run(tx, id_, amount); });
+  undoing_ = false;
   timeline.push_back({saga, "give back " + std::to_string(amount), std::nullopt, quantity(), note});
 }
 
 bool LabBench::write_if_unchanged(const std::string& saga, std::int64_t seen_version, std::int64_t quantity,
                                   const std::string& note) {
   try {
-    db_.write("lab", [&](Transaction& tx) {
-      skald::update_if_unchanged<&LabProduct::quantity>(tx, id_, seen_version, quantity);
-    });
+    act(saga, "write",
+        [&](Transaction& tx) { skald::update_if_unchanged<&LabProduct::quantity>(tx, id_, seen_version, quantity); });
   } catch (const skald::Stale& stale) {
     timeline.push_back({saga, "write", std::nullopt, std::nullopt, stale.what()});
     return false;
@@ -107,6 +181,7 @@ bool LabBench::enter(const std::string& saga, Exclusion how) {
     permit_ = std::move(permit);
     mine = true;
   }
+  if (mine) record_lock(Kind::lock, saga);
   say(saga, "lock", mine ? "RESERVING, until the saga's end" : "BUSY: the other saga holds it, so this one waits");
   return mine;
 }
@@ -120,12 +195,13 @@ void LabBench::leave(const std::string& saga, Exclusion how) {
     lock_.release(*permit_);
     permit_.reset();
   }
+  record_lock(Kind::unlock, saga);
   say(saga, "unlock", "the saga has ended");
 }
 
 std::int64_t LabBench::append(const std::string& saga, std::int64_t amount) {
-  const auto seq =
-      db_.write_result("lab", [&](Transaction& tx) { return lab_file().append(tx, id_, saga, "RESERVE", amount); });
+  std::int64_t seq = 0;
+  act(saga, "take", [&](Transaction& tx) { seq = lab_file().append(tx, id_, saga, "RESERVE", amount); });
   timeline.push_back({saga, "append RESERVE " + std::to_string(amount), std::nullopt, quantity(),
                       "line " + std::to_string(seq) + " of the version file, applied in its order"});
   return seq;

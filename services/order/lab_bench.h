@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "order/lab.h"
+#include "skald/checker.h"
 #include "skald/distributed_lock.h"
 #include "skald/version_file.h"
 
@@ -15,17 +17,18 @@ namespace order {
 
 enum class Exclusion { semantic, distributed };
 
-class LabBench {
+class LabBench final : private skald::RowWatch {
  public:
   LabBench(skald::Database& db, skald::Env env, std::int64_t quantity);
-  ~LabBench();
+  ~LabBench() override;
   LabBench(const LabBench&) = delete;
   LabBench& operator=(const LabBench&) = delete;
 
   struct Seen {
     std::int64_t quantity = 0, version = 0;
   };
-  Seen read(const std::string& saga, const std::string& note);
+  // A saga that goes back to a step takes it again: the last reads of a step count.
+  Seen read(const std::string& saga, const std::string& note, const std::string& step = "look");
   // What a remembered value leads to: whoever wrote in between is forgotten.
   void write(const std::string& saga, std::int64_t quantity, const std::string& note);
   // Relative and guarded; false: not enough.
@@ -44,13 +47,24 @@ class LabBench {
 
   std::int64_t quantity() const;
   std::vector<LabLine> timeline;
+  // What the checker says, after both sagas have ended.
+  std::vector<std::string> findings() const;
 
  private:
+  void note(const skald::RowAccess& access) override;
+  // One transaction of `saga`, with what it reads and writes in the history.
+  void act(const std::string& saga, const std::string& step, const std::function<void(skald::Transaction&)>& body);
+  void record(skald::checker::Kind kind, const std::string& saga, const std::string& step);
+  void record_lock(skald::checker::Kind kind, const std::string& saga);
+
   skald::Database& db_;
   const std::string id_;
   const std::int64_t initial_;
   skald::DistributedLock lock_;
   std::optional<skald::Permit> permit_;
+  std::vector<skald::checker::Operation> history_;
+  std::string acting_saga_, acting_step_;
+  bool undoing_ = false;
 };
 
 }  // namespace order

@@ -1,7 +1,7 @@
 // The order service: orders, stock and payments, and what keeps sagas on one product
 // from corrupting each other's work. Each anomaly can be made to happen in its lab.
 //
-//   order::install(engine, router, env, {.act = …, .provider = "http://127.0.0.1:8090"});
+//   order::install(engine, router, env, {.provider = "http://127.0.0.1:8090"});
 //   engine.start();
 //
 // Paths: GET, POST /order/products · GET …/{sku} · POST …/{sku}/restock · GET …/{sku}/versions ·
@@ -9,7 +9,6 @@
 // GET /order/payments · GET, PUT /order/provider · POST /order/lab · GET /order/invariants.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 
@@ -21,11 +20,7 @@
 
 namespace order {
 
-// Registers a POST whose handler brings its own transactions, as starting a saga does.
-using Act = std::function<void(std::string path, skald::Access access, skald::Doc doc, skald::Handler handler)>;
-
 struct Options {
-  Act act;
   std::string provider;  // base URL of the payment provider; empty: there is none to call
   skald::Duration call_timeout = std::chrono::seconds(10);  // of one call to it
   skald::Pause pause;  // waits for a free permit

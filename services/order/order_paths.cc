@@ -180,11 +180,11 @@ Response list(const Shop& shop, const Request& request) {
 }  // namespace
 
 void add_order_paths(const ShopHandle& shop, skald::Router& router) {
-  shop->options.act("/order/orders", Access::customer, skald::describe<NewOrder, OrderView>("Place an order", 202),
-                    [shop](const Request& request) { return place(*shop, request); });
-  shop->options.act("/order/orders/{id}/cancel", Access::customer,
-                    skald::describe<Cancellation, OrderView>("Cancel an order", 202),
-                    [shop](const Request& request) { return cancel(*shop, request); });
+  router.act("/order/orders", Access::customer, skald::describe<NewOrder, OrderView>("Place an order", 202),
+             [shop](const Request& request) { return place(*shop, request); });
+  router.act("/order/orders/{id}/cancel", Access::customer,
+             skald::describe<Cancellation, OrderView>("Cancel an order", 202),
+             [shop](const Request& request) { return cancel(*shop, request); });
   router.get("/order/orders", Access::customer,
              skald::describe<void, skald::Listing<OrderView>>("Orders, newest first", 200, {"customer", "status"}),
              [shop](const Request& request) { return list(*shop, request); });

@@ -61,7 +61,7 @@ void Payments::set_permits(Transaction& tx, std::int64_t permits) const {
       permits);
 }
 
-std::string Payments::ask_under_permit(skald::Remote& step, const std::string& path, const std::string& body) {
+std::string Payments::ask(skald::Remote& step, const std::string& path, const std::string& body) {
   const auto size = db_.read_result([this](Transaction& tx) { return permits(tx); });
   skald::Semaphore calls(db_, "payment provider", static_cast<int>(size), step.timeout() + kLeaseBeyondCall);
   const skald::Time deadline = env_.clock.now() + step.timeout();
@@ -83,25 +83,6 @@ std::string Payments::ask_under_permit(skald::Remote& step, const std::string& p
     throw Refused("PROVIDER_REFUSED",
                   "the payment provider answered " + std::to_string(answer.status) + ": " + answer.body.substr(0, 200));
   return answer.body;
-}
-
-// A call that was never answered may have worked: after one, only an answer is definite.
-std::string Payments::ask(skald::Remote& step, const std::string& path, const std::string& body) {
-  try {
-    return ask_under_permit(step, path, body);
-  } catch (const CommitUnknown&) {
-    db_.write("note a call without an answer", [&](Transaction& tx) {
-      tx.execute("INSERT INTO order_unanswered (saga_id, at) VALUES ($1, $2) ON CONFLICT (saga_id) DO NOTHING",
-                 step.saga_id(), tx.now());
-    });
-    throw;
-  } catch (const Unavailable& error) {
-    const bool unanswered = step.context().attempt > 1 && db_.read_result([&](Transaction& tx) {
-      return !tx.query("SELECT 1 FROM order_unanswered WHERE saga_id = $1", step.saga_id()).empty();
-    });
-    if (!unanswered) throw;
-    throw CommitUnknown(error.code(), std::string(error.what()) + ", and an earlier call was not answered");
-  }
 }
 
 std::string Payments::charge(skald::Remote& step, const std::string& order_id, std::int64_t amount,

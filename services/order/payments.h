@@ -4,7 +4,6 @@
 // | the provider …                   | what is thrown                                       |
 // | declines                         | Refused PAYMENT_DECLINED                             |
 // | cannot be reached, or answers 503 | Unavailable: nothing happened                       |
-// | … after a call without an answer | CommitUnknown: that one may have worked              |
 // | does not answer, or answers 5xx  | CommitUnknown: ask again with the same key           |
 // | has no permit left in time       | LockTimeout NO_PERMIT                                |
 //
@@ -47,7 +46,6 @@ class Payments {
 
  private:
   std::string ask(skald::Remote& step, const std::string& path, const std::string& body);
-  std::string ask_under_permit(skald::Remote& step, const std::string& path, const std::string& body);
   std::string plain(const std::string& method, const std::string& path, const std::string& body = "");
 
   skald::Env env_;

@@ -58,26 +58,28 @@ void set_price(Local& step, PlaceOrder& placed) {
 
 void create_order(Local& step, PlaceOrder& placed) {
   set_price(step, placed);
-  const auto created = step->execute(
+  const skald::Rows created = step->query(
       "INSERT INTO order_record (id, customer, items, amount, currency, status, saga_id, locking, when_busy, "
       "created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 0) "
       "ON CONFLICT (id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, "
-      "version = order_record.version + 1 WHERE order_record.saga_id = excluded.saga_id",
+      "version = order_record.version + 1 WHERE order_record.saga_id = excluded.saga_id RETURNING version",
       placed.order_id, placed.customer, skald::to_json(placed.items), placed.amount, placed.currency, Status::PENDING,
       step.saga_id(), placed.locking, placed.when_busy, step->now());
-  if (created != 1) throw Refused("ORDER_EXISTS", "order " + placed.order_id + " was placed by another saga");
+  if (created.empty()) throw Refused("ORDER_EXISTS", "order " + placed.order_id + " was placed by another saga");
+  note_order_written(step.tx(), placed.order_id, created);
   announce(step.tx(), mover_of(step, placed), placed.items);
   note(step.tx(), placed.order_id, step.saga_id(), "PENDING");
 }
 
 void set_status(Local& step, const PlaceOrder& placed, Status status) {
-  const auto changed = step->execute(
+  const skald::Rows changed = step->query(
       "UPDATE order_record SET status = $3, updated_at = $4, version = version + 1 "
-      "WHERE id = $1 AND saga_id = $2 AND status = 'PENDING'",
+      "WHERE id = $1 AND saga_id = $2 AND status = 'PENDING' RETURNING version",
       placed.order_id, step.saga_id(), status, step->now());
-  if (changed != 1)
+  if (changed.empty())
     throw Refused("INVALID_SAGA",
                   "order " + placed.order_id + " is not pending in the hands of saga " + step.saga_id());
+  note_order_written(step.tx(), placed.order_id, changed);
   note(step.tx(), placed.order_id, step.saga_id(), skald::enum_name(status));
 }
 

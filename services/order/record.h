@@ -95,7 +95,7 @@ inline std::vector<Item> items_of(const Order& order) { return skald::from_json<
 
 template <>
 struct skald::Table<order::Product> {
-  static constexpr std::string_view name = "order_product", key = "sku";
+  static constexpr std::string_view name = "order_product", key = "sku", resource = "product";
 };
 template <>
 struct skald::Table<order::Reservation> {
@@ -103,7 +103,7 @@ struct skald::Table<order::Reservation> {
 };
 template <>
 struct skald::Table<order::Order> {
-  static constexpr std::string_view name = "order_record", key = "id";
+  static constexpr std::string_view name = "order_record", key = "id", resource = "order";
 };
 template <>
 struct skald::Table<order::Payment> {

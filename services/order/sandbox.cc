@@ -139,18 +139,17 @@ Response charges_page(skald::Database& db, const Request& request) {
 
 }  // namespace
 
-void install_sandbox(skald::Database& db, skald::Router& router, skald::Env env, const Act& act,
-                     const skald::Pause& pause) {
+void install_sandbox(skald::Database& db, skald::Router& router, skald::Env env, const skald::Pause& pause) {
   static const std::array<skald::Migration, 1> steps = {
       skald::Migration{.version = 1, .name = "charges", .sql = kTables, .postgres_sql = ""}};
   db.migrate("sandbox", steps);
   const auto sandbox = std::make_shared<Sandbox>(db, env, pause);
-  act("/charges", Access::admin, skald::describe<ChargeRequest, Charge>("Charge once per key"),
-      [sandbox](const Request& request) { return sandbox->charge(request); });
-  act("/refunds", Access::admin, skald::describe<RefundRequest, Charge>("Refund once per key"),
-      [sandbox](const Request& request) { return sandbox->refund(request); });
-  act("/cancellations", Access::admin, skald::describe<CancelRequest, Charge>("Make a key have no effect"),
-      [sandbox](const Request& request) { return sandbox->cancel(request); });
+  router.act("/charges", Access::admin, skald::describe<ChargeRequest, Charge>("Charge once per key"),
+             [sandbox](const Request& request) { return sandbox->charge(request); });
+  router.act("/refunds", Access::admin, skald::describe<RefundRequest, Charge>("Refund once per key"),
+             [sandbox](const Request& request) { return sandbox->refund(request); });
+  router.act("/cancellations", Access::admin, skald::describe<CancelRequest, Charge>("Make a key have no effect"),
+             [sandbox](const Request& request) { return sandbox->cancel(request); });
   router.get("/charges", Access::admin, skald::describe<void, skald::Listing<Charge>>("Charges, by key"),
              [&db](const Request& request) { return charges_page(db, request); });
   router.get("/settings", Access::admin, skald::describe<void, Behaviour>("How it behaves"),

@@ -7,7 +7,6 @@
 namespace order {
 
 // Registers the paths of provider_api.h. Its tables are component "sandbox".
-void install_sandbox(skald::Database& db, skald::Router& router, skald::Env env, const Act& act,
-                     const skald::Pause& pause);
+void install_sandbox(skald::Database& db, skald::Router& router, skald::Env env, const skald::Pause& pause);
 
 }  // namespace order

@@ -34,7 +34,6 @@ constexpr const char* kOrders = R"sql(
     subject TEXT NOT NULL, key TEXT NOT NULL, order_id TEXT NOT NULL, body TEXT NOT NULL, created_at BIGINT NOT NULL,
     PRIMARY KEY (subject, key));
   CREATE INDEX order_request_created ON order_request (created_at);
-  CREATE TABLE order_unanswered (saga_id TEXT PRIMARY KEY, at BIGINT NOT NULL);
   CREATE TABLE order_setting (name TEXT PRIMARY KEY, value BIGINT NOT NULL);
   CREATE TABLE order_lab_product (
     id TEXT PRIMARY KEY, quantity BIGINT NOT NULL, reserved BIGINT NOT NULL, holder TEXT NOT NULL,

@@ -25,7 +25,7 @@ void add_product_paths(const ShopHandle& shop, skald::Router& router);
 void add_order_paths(const ShopHandle& shop, skald::Router& router);
 void add_order_events(const ShopHandle& shop, skald::Router& router);
 void add_payment_paths(const ShopHandle& shop, skald::Router& router);
-void add_lab(const ShopHandle& shop);
+void add_lab(const ShopHandle& shop, skald::Router& router);
 void add_invariants(const ShopHandle& shop, skald::Router& router);
 
 }  // namespace order

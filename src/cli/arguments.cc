@@ -199,7 +199,7 @@ Arguments parse_arguments(std::span<const std::string> words) {
   out.help = out.help || out.flags.contains("help");
   if (out.help || out.command == nullptr) return out;
   const std::size_t wanted = count_words(out.command->operands);
-  if (out.operands.size() < wanted)
+  if (out.operands.size() < wanted && !out.command->operands.starts_with('['))
     refuse("skald " + std::string(out.command->name) + " needs " + std::string(out.command->operands));
   if (out.operands.size() > wanted)
     refuse("'" + out.operands[wanted] + "' is one word too many for skald " + std::string(out.command->name));

@@ -19,7 +19,7 @@ struct Flag {
 
 struct Command {
   std::string_view name;      // "dlq discard"
-  std::string_view operands;  // "ID": as many words as it takes
+  std::string_view operands;  // "ID": as many words as it takes; "[FILE]": one or none
   std::string_view summary;
   std::vector<Flag> flags;
   bool reads_api = false;     // takes --server and --token, too

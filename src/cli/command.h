@@ -2,6 +2,7 @@
 // writes to `out` and returns the program's exit code; what goes wrong is thrown.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 
 #include "cli/api.h"
@@ -20,13 +21,15 @@ int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& o
 int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_locks(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_lint(const Arguments& arguments, const Api& api, std::ostream& out);
-int run_check(const Arguments& arguments, std::ostream& out);
+// Opened only where it is asked.
+using OpenApi = std::function<Api()>;
+int run_check(const Arguments& arguments, const OpenApi& open_api, std::ostream& out);
 int run_token(const Arguments& arguments, const Settings& settings, const Env& env, std::ostream& out);
 
 // What doctor is handed: the API may not be reachable, and that is a finding.
 struct Examined {
   const Settings& settings;
-  std::function<Api()> open_api;
+  OpenApi open_api;
   std::vector<std::string> warnings;  // of the settings
 };
 int run_doctor(const Arguments& arguments, const Examined& examined, std::ostream& out);

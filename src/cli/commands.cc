@@ -13,6 +13,7 @@ std::span<const Command> commands() {
   static const std::vector<Command> all = {
       {"serve", "", "Run the services and their API.", {}},
       {"worker", "", "Deliver events without an API, beside other processes (PostgreSQL).", {}},
+      {"sandbox-provider", "", "Run a payment provider that misbehaves as it is told, for trying orders out.", {}},
       {"migrate", "", "Bring the database's schema up to date and say what it is.", {}},
       {"outbox list", "", "List events and what became of them, newest first.",
        with({{"status", "STATUS", "PENDING, PROCESSING, FAILED, COMPLETED or DEAD_LETTER"},
@@ -62,9 +63,14 @@ std::span<const Command> commands() {
        {{"all", "", "show what is covered, too"}},
        true},
       {"check",
-       "FILE",
-       "Find in a recorded history where sagas corrupted each other; - reads standard input.",
-       {{"part", "", "the history is cut out: sagas may have begun before it and go on behind it"}}},
+       "[FILE]",
+       "Find in a history where sagas corrupted each other: what this installation has recorded, or a file of lines, "
+       "or "
+       "- for standard input.",
+       {{"part", "", "the file is cut out: sagas may have begun before it and go on behind it"},
+        {"lines", "", "print the history itself, as lines that check reads"},
+        {"edn", "", "print the history as EDN, for Jepsen's checkers"}},
+       true},
       {"token",
        "",
        "Make a token for the API.",

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "skald/checker.h"
 #include "support/test_database.h"
 
 namespace skald::cli {
@@ -109,7 +110,11 @@ class CheckCommandTest : public SagaCommandsTest {
     std::ofstream(path, std::ios::binary) << text;
     return path.string();
   }
+  int check(const Arguments& arguments) {
+    return run_check(arguments, [this] { return answering(R"({"items":[)" + recorded_ + "]}"); }, out_);
+  }
   test::TemporaryFolder folder_;
+  std::string recorded_;  // items that the installation answers with
 };
 
 std::string line(int at, const std::string& saga, const std::string& kind, const std::string& more = "") {
@@ -127,26 +132,40 @@ TEST_F(CheckCommandTest, AHistoryWithALostUpdateFails) {
                            on_row(3, "B", "read") + on_row(4, "B", "write") + on_row(5, "A", "write") +
                            line(6, "A", "finish", R"(,"outcome":"completed")") +
                            line(7, "B", "finish", R"(,"outcome":"completed")");
-  EXPECT_EQ(run_check(parse({"check", file(lost)}), out_), kFailed);
+  EXPECT_EQ(check(parse({"check", file(lost)})), kFailed);
   EXPECT_THAT(out_.str(), HasSubstr("stock"));
   out_.str("");
-  EXPECT_EQ(run_check(parse({"check", file(lost), "--json"}), out_), kFailed);
+  EXPECT_EQ(check(parse({"check", file(lost), "--json"})), kFailed);
   EXPECT_THAT(out_.str(), HasSubstr(R"("anomaly":"lost_update")"));
 }
 
 TEST_F(CheckCommandTest, AHarmlessHistoryIsDoneAndAPartNeedsToBeCalledOne) {
   const std::string good = line(1, "A", "begin") + on_row(2, "A", "read") + on_row(3, "A", "write") +
                            line(4, "A", "finish", R"(,"outcome":"completed")");
-  EXPECT_EQ(run_check(parse({"check", file(good)}), out_), kDone);
+  EXPECT_EQ(check(parse({"check", file(good)})), kDone);
   EXPECT_EQ(out_.str(), "4 operations, nothing found\n");
   const std::string part = on_row(2, "A", "read") + on_row(3, "A", "write");
-  EXPECT_EQ(run_check(parse({"check", file(part)}), out_), kFailed);
-  EXPECT_EQ(run_check(parse({"check", file(part), "--part"}), out_), kDone);
+  EXPECT_EQ(check(parse({"check", file(part)})), kFailed);
+  EXPECT_EQ(check(parse({"check", file(part), "--part"})), kDone);
+}
+
+TEST_F(CheckCommandTest, WithoutAFileItIsWhatTheInstallationHasRecorded) {
+  EXPECT_THROW(check(parse({"check"})), NotFound) << "nothing is recorded";
+  recorded_ = on_row(2, "A", "read") + "," + on_row(3, "A", "write");
+  EXPECT_EQ(check(parse({"check"})), kDone) << "it may have begun before";
+  EXPECT_EQ(asked_.path, "/api/history?limit=200");
+  EXPECT_EQ(out_.str(), "2 operations, nothing found\n");
+  out_.str("");
+  EXPECT_EQ(check(parse({"check", "--lines"})), kDone);
+  EXPECT_EQ(checker::read_history(out_.str()).size(), 2u);
+  out_.str("");
+  EXPECT_EQ(check(parse({"check", "--edn"})), kDone);
+  EXPECT_THAT(out_.str(), HasSubstr(":append"));
 }
 
 TEST_F(CheckCommandTest, AFileThatCannotBeReadIsToldByItsName) {
-  EXPECT_THROW(run_check(parse({"check", (folder_.path() / "none").string()}), out_), NotFound);
-  EXPECT_THROW(run_check(parse({"check", file("{broken}\n")}), out_), Invalid);
+  EXPECT_THROW(check(parse({"check", (folder_.path() / "none").string()})), NotFound);
+  EXPECT_THROW(check(parse({"check", file("{broken}\n")})), Invalid);
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ void add_engine_paths(Routes& routes, const Watched& watched) {
   add_dead_letter_paths(routes, engine);
   add_saga_paths(routes, engine);
   add_lock_paths(routes, engine);
+  add_history_paths(routes, engine);
   add_isolation_paths(routes, engine);
   routes.get("/api/audit", Access::admin, describe<void, Listing<AuditView>>("What operators did, newest first"),
              [&engine](const Request& request) { return list_audit(engine, request); });

@@ -29,6 +29,7 @@ void add_dead_letter_paths(Routes& routes, Engine& engine);
 void add_overview_paths(Routes& routes, const Watched& watched);
 void add_saga_paths(Routes& routes, Engine& engine);
 void add_lock_paths(Routes& routes, Engine& engine);
+void add_history_paths(Routes& routes, Engine& engine);
 void add_isolation_paths(Routes& routes, Engine& engine);
 
 // An optional filter of a query, as one of the names of E; Invalid (BAD_FILTER).

@@ -51,9 +51,7 @@ class Routes final : public Router {
   void get(std::string path, Access access, Doc doc, Handler handler) override;
   void write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) override;
   void stream(std::string path, Access access, Doc doc, StreamHandler handler) override;
-  // A POST whose handler brings its own transactions, as an import of many does. It
-  // must be harmless to repeat: there is no Idempotency-Key for it.
-  void act(std::string path, Access access, Doc doc, Handler handler);
+  void act(std::string path, Access access, Doc doc, Handler handler) override;
 
   // Answers a request as it came: `path` may be a whole target with its query;
   // params, caller, traceparent and request_id are filled in here. Every failure

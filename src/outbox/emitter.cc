@@ -4,6 +4,15 @@
 #include "store/tables/outbox.h"
 
 namespace skald::outbox {
+namespace {
+
+std::uint64_t partitions_of(std::span<const Event> events) {
+  std::uint64_t out = 0;
+  for (const Event& event : events) out |= std::uint64_t{1} << partition_of(event.key);
+  return out;
+}
+
+}  // namespace
 
 void Emitter::before_commit(Transaction& tx, std::span<const Event> events) {
   std::vector<tables::outbox::NewEntry> entries;
@@ -16,10 +25,21 @@ void Emitter::before_commit(Transaction& tx, std::span<const Event> events) {
   tables::outbox::insert(tx, entries);
 }
 
-void Emitter::after_commit(std::span<const Event> events) noexcept {
-  std::uint64_t partitions = 0;
-  for (const Event& event : events) partitions |= std::uint64_t{1} << partition_of(event.key);
-  wake_(partitions);
+void Emitter::after_commit(std::span<const Event> events) noexcept { wake_(partitions_of(events)); }
+
+std::vector<int> Emitter::news_for_others(std::span<const Event> events) {
+  std::vector<int> out;
+  if (!elsewhere_) return out;
+  const std::uint64_t bits = elsewhere_(partitions_of(events));
+  for (int i = 0; i < kPartitions; ++i)
+    if ((bits >> i & 1) != 0) out.push_back(i);
+  return out;
+}
+
+void Emitter::after_told_commit(std::span<const Event> events, std::span<const int> told) noexcept {
+  std::uint64_t partitions = partitions_of(events);
+  for (const int one : told) partitions &= ~(std::uint64_t{1} << one);
+  if (partitions != 0) wake_(partitions);
 }
 
 }  // namespace skald::outbox

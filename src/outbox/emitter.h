@@ -13,16 +13,21 @@ class Emitter final : public CommitHook {
  public:
   // `wake` gets a bit per partition with new events; called from any thread.
   using Wake = std::function<void(std::uint64_t partitions)>;
-  Emitter(const OutboxOptions& options, const Routing& routing, Wake wake)
-      : options_(options), routing_(routing), wake_(std::move(wake)) {}
+  // Of these partitions, those whose relays are in other processes.
+  using Elsewhere = std::function<std::uint64_t(std::uint64_t partitions)>;
+  Emitter(const OutboxOptions& options, const Routing& routing, Wake wake, Elsewhere elsewhere = {})
+      : options_(options), routing_(routing), wake_(std::move(wake)), elsewhere_(std::move(elsewhere)) {}
 
   void before_commit(Transaction& tx, std::span<const Event> events) override;
   void after_commit(std::span<const Event> events) noexcept override;
+  std::vector<int> news_for_others(std::span<const Event> events) override;
+  void after_told_commit(std::span<const Event> events, std::span<const int> told) noexcept override;
 
  private:
   const OutboxOptions& options_;
   const Routing& routing_;
   Wake wake_;
+  Elsewhere elsewhere_;
 };
 
 }  // namespace skald::outbox

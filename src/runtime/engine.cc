@@ -15,6 +15,7 @@
 #include "outbox/retention.h"
 #include "runtime/loop.h"
 #include "runtime/saga_threads.h"
+#include "store/tables/history.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
 #include "store/tables/worker.h"
@@ -56,7 +57,9 @@ class Engine::Threads {
       : env_(env),
         db_(db),
         options_(std::move(options)),
-        emitter_(options_.outbox, routing_, [this](std::uint64_t partitions) { wake(partitions); }),
+        emitter_(
+            options_.outbox, routing_, [this](std::uint64_t partitions) { wake(partitions); },
+            [this](std::uint64_t partitions) { return partitions & ~own_partitions(); }),
         file_(options_.fallback_file.empty() ? nullptr : std::make_unique<FallbackFile>(options_.fallback_file)),
         undertaker_(env, db, file_.get(), [this](std::string_view code, std::string_view text) { alert(code, text); }),
         membership_(env, db, identity_of_process(),
@@ -65,7 +68,7 @@ class Engine::Threads {
         relay_(env, db, membership_, routing_, undertaker_, options_.outbox),
         jobs_(env, db),
         sagas_(env, db, {[this] { return worker_for_sagas(); }, [this] { db_.announce(std::vector<int>{0}); }},
-               options_.saga_threads),
+               options_.saga_threads, options_.record_history),
         relaying_(
             env, "relay", [this] { return relay(); },
             [this](Duration longest, Wakeup& wakeup) { wait_for_events(longest, wakeup); }),
@@ -77,6 +80,7 @@ class Engine::Threads {
     db_.set_commit_hook(&emitter_);
     db_.set_announcement_waker([this] { announcing_.wake(); });
     jobs_.add({"skald.retention", 1h, [this] { outbox::forget_completed(db_, options_.outbox.retention); }});
+    jobs_.add({"skald.history", 1h, [this] { forget_history(); }});
   }
 
   ~Threads() {
@@ -119,10 +123,7 @@ class Engine::Threads {
   }
 
   void wake(std::uint64_t partitions) noexcept {
-    std::uint64_t own = 0;
-    if (options_.works) {
-      for (const auto& share : membership_.view()->shares) own |= std::uint64_t{1} << share.partition;
-    }
+    const std::uint64_t own = own_partitions();
     if ((partitions & own) != 0) {
       relay_.wake(partitions & own);
       relaying_.wake();
@@ -143,9 +144,26 @@ class Engine::Threads {
   runtime::SagaThreads sagas_;
 
  private:
+  std::uint64_t own_partitions() const {
+    std::uint64_t own = 0;
+    if (!options_.works) return own;
+    for (const auto& share : membership_.view()->shares) own |= std::uint64_t{1} << share.partition;
+    return own;
+  }
+
   // Sagas are begun or claimed only under a lease that can be trusted.
   std::string worker_for_sagas() const {
     return options_.works && membership_.trusted() ? membership_.view()->worker : std::string();
+  }
+
+  void forget_history() {
+    constexpr std::int64_t some = 1000;
+    const auto forget_some = [this] {
+      return db_.write_result("forget history", [this](Transaction& tx) {
+        return tables::history::forget(tx, tx.now() - options_.history_retention, some);
+      });
+    };
+    while (forget_some() == some) {}
   }
 
   Duration relay() {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "store/tables/audit.h"
+#include "store/tables/history.h"
 #include "store/tables/semantic_lock.h"
 
 namespace skald::runtime {
@@ -14,11 +15,12 @@ constexpr std::size_t kLocksShown = 1000;
 
 }  // namespace
 
-SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, int threads)
+SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, int threads, bool record_history)
     : env_(env),
       db_(db),
       hooks_(std::move(hooks)),
-      runner_(env, db, registry_, {hooks_.worker, [this] { wake_threads(); }, hooks_.announce, side_by_side}) {
+      runner_(env, db, registry_,
+              {hooks_.worker, [this] { wake_threads(); }, hooks_.announce, side_by_side, record_history}) {
   polling_ = std::make_unique<Loop>(env, "saga timers", [this] { return runner_.poll(); });
   for (int i = 0; i < threads; ++i)
     running_loops_.push_back(std::make_unique<Loop>(env, "sagas", [this] {
@@ -93,6 +95,16 @@ std::vector<LockView> SagaThreads::locks(Transaction& tx) {
           view.waiting.push_back({row.waiter, row.since});
     }
   }
+  return out;
+}
+
+std::vector<checker::Operation> SagaThreads::history(Transaction& tx, std::int64_t after, std::size_t commits) {
+  std::vector<checker::Operation> out;
+  for (const auto& row : tables::history::list(tx, after, commits))
+    for (checker::Operation& operation : checker::read_history(row.operations)) {
+      operation.at = row.seq;
+      out.push_back(std::move(operation));
+    }
   return out;
 }
 

@@ -16,7 +16,7 @@ class SagaThreads final : public Sagas {
     std::function<std::string()> worker;   // see RunnerHooks
     std::function<void()> announce;
   };
-  SagaThreads(Env env, Database& db, Hooks hooks, int threads);
+  SagaThreads(Env env, Database& db, Hooks hooks, int threads, bool record_history);
 
   // Throws Invalid where sagas in flight fit no definition.
   void start(bool works);
@@ -29,6 +29,7 @@ class SagaThreads final : public Sagas {
   std::optional<SagaView> find(Transaction& tx, std::string_view id) override;
   std::vector<SagaView> list(Transaction& tx, const SagaFilter& filter) override;
   std::vector<LockView> locks(Transaction& tx) override;
+  std::vector<checker::Operation> history(Transaction& tx, std::int64_t after, std::size_t commits) override;
   std::vector<std::reference_wrapper<const saga::Definition>> definitions() const override;
   void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
               std::string_view id) override;

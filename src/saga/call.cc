@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "saga/group.h"
+#include "saga/recording.h"
 
 namespace skald::saga {
 namespace {
@@ -81,6 +82,7 @@ std::optional<Trouble> call(Env env, Instance& saga, const SideBySide& side_by_s
                answers[i].begun,
                answers[i].ended,
                {}});
+    record_done(saga, what, what.elements[i]);
     const Next left = next(*saga.definition, saga.progress, saga.state.get());
     succeed(saga.progress, left, what.elements[i], saga.state.get());
   }

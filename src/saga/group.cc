@@ -1,6 +1,7 @@
 #include "saga/group.h"
 
 #include "env/seam.h"
+#include "saga/recording.h"
 #include "store/tables/signal.h"
 
 namespace skald::saga {
@@ -56,6 +57,7 @@ After Group::run(std::string_view worker) {
   if (saga_.newborn && saga_.unique_key && tables::saga::find_live(tx_, saga_.row.type, saga_.row.key))
     throw Conflict("SAGA_RUNS", "a saga of this type and key is under way");
   if (trial_.alone) locks_.enter(tx_, saga_, saga_.progress.step);
+  if (saga_.newborn) record_begin(saga_);
   After after = After::parked;
   if (saga_.row.take_overs >= kTakeOversMax) {
     after = park({"CRASHED", "every worker that took it in hand died", ""});
@@ -83,7 +85,8 @@ After Group::run_steps() {
     const Next what = next(definition, saga_.progress, saga_.state.get());
     if (const auto stop = trial_.stops.find(trial_.ran); stop != trial_.stops.end()) {
       ++trial_.ran;
-      if (const auto after = meet(what, stop->second)) return *after;
+      saga_.operations.insert(saga_.operations.end(), stop->second.reads.begin(), stop->second.reads.end());
+      if (const auto after = meet(what, stop->second.trouble)) return *after;
       turned_back_ = false;
       continue;
     }
@@ -117,21 +120,23 @@ std::optional<After> Group::run_one(const Next& what) {
     saga_.progress.called = true;
     return After::call;
   }
-  try {
-    act(what);
-  } catch (...) {
-    trial_.met = trouble_of(std::current_exception(), what);
-    throw;
-  }
+  attempt(what, [&](Local& step) { actions.local(step, saga_.state.get(), step.context().element); });
   done(what, what.act == Next::Act::undo ? "UNDONE" : "DONE");
   return std::nullopt;
 }
 
-void Group::act(const Next& what) {
-  const StepContext context = saga_.context(what, what.elements.front());
-  Local step(tx_, context);
-  const Actions& actions = what.act == Next::Act::undo ? what.step->undo : what.step->run;
-  actions.local(step, saga_.state.get(), context.element);
+void Group::attempt(const Next& what, const std::function<void(Local&)>& code) {
+  const StepContext context = saga_.context(what, what.elements.empty() ? 0 : what.elements.front());
+  const std::size_t recorded = saga_.operations.size();
+  try {
+    const Recording recording(tx_, saga_, what);
+    Local step(tx_, context);
+    code(step);
+  } catch (...) {
+    trial_.met = Met{trouble_of(std::current_exception(), what), {}};
+    if (trial_.met->trouble.kind == Trouble::Kind::refusal) trial_.met->reads = reads_since(saga_, recorded);
+    throw;
+  }
 }
 
 void Group::done(const Next& what, std::string_view status) {
@@ -142,6 +147,7 @@ void Group::done(const Next& what, std::string_view status) {
               step_begun_,
               env_.clock.now(),
               {}});
+  record_done(saga_, what, what.elements.front());
   succeed(saga_.progress, what, what.elements.front(), saga_.state.get());
 }
 
@@ -191,14 +197,7 @@ std::optional<After> Group::sleep(const Next& what) {
 
 std::optional<After> Group::await(const Next& what) {
   if (const auto payload = tables::signal::take(tx_, saga_.row.id, what.step->signal)) {
-    const StepContext context = saga_.context(what, 0);
-    Local step(tx_, context);
-    try {
-      what.step->receive(step, saga_.state.get(), RawJson{*payload});
-    } catch (...) {
-      trial_.met = trouble_of(std::current_exception(), what);
-      throw;
-    }
+    attempt(what, [&](Local& step) { what.step->receive(step, saga_.state.get(), RawJson{*payload}); });
     done(what, "DONE");
     return std::nullopt;
   }
@@ -237,14 +236,7 @@ std::optional<After> Group::run_child(const Next& what) {
     const Failure failure{child->error_code, child->error_message, what.step->name};
     return meet(what, {Trouble::Kind::refusal, failure, {}});
   }
-  const StepContext context = saga_.context(what, 0);
-  Local step(tx_, context);
-  try {
-    what.step->receive(step, saga_.state.get(), RawJson{child->state});
-  } catch (...) {
-    trial_.met = trouble_of(std::current_exception(), what);
-    throw;
-  }
+  attempt(what, [&](Local& step) { what.step->receive(step, saga_.state.get(), RawJson{child->state}); });
   done(what, "DONE");
   return std::nullopt;
 }
@@ -252,6 +244,7 @@ std::optional<After> Group::run_child(const Next& what) {
 After Group::park(const Failure& failure) {
   saga_.progress.failure = failure;
   saga_.row.status = SagaStatus::NEEDS_HELP;
+  record_finish(saga_, checker::Outcome::parked);
   return After::parked;
 }
 
@@ -271,6 +264,7 @@ void Group::store(After after, std::string_view worker) {
     for (const Step& step : saga_.definition->steps)
       if (step.kind == Kind::await && !saga_.newborn) tables::signal::forget(tx_, row.id);
     if (!row.parent.empty()) woken_.push_back(row.parent);
+    record_finish(saga_, progress.undoing ? checker::Outcome::compensated : checker::Outcome::completed);
   } else {
     if (after == After::go_on || after == After::call)
       row.status = progress.undoing ? SagaStatus::COMPENSATING : SagaStatus::RUNNING;
@@ -292,6 +286,7 @@ void Group::store(After after, std::string_view worker) {
   for (const std::string& id : locks_.woken()) woken_.push_back(id);
   if (!woken_.empty()) tables::saga::wake(tx_, woken_);
   if (row.wake_at) wakes_in_ = *row.wake_at - tx_.now();
+  store_recorded(tx_, saga_);
 }
 
 }  // namespace skald::saga

@@ -19,14 +19,18 @@ struct GroupLimits {
 };
 
 // What is known from earlier runs of the same group.
+struct Met {
+  Trouble trouble;
+  std::vector<checker::Operation> reads;  // that it was decided on, where a history is kept
+};
 struct Trial {
   std::optional<Trouble> call;       // what the call before it came to
-  std::map<int, Trouble> stops;      // after that many steps comes this trouble, which counts as one
+  std::map<int, Met> stops;          // after that many steps comes this trouble, which counts as one
   bool alone = false;                // at the places of its locks
   // Of the last run:
   int ran = 0;                       // steps that have run
   bool rollback_undoes_all = true;   // those are all undone_by_rollback
-  std::optional<Trouble> met;        // what the step behind them threw
+  std::optional<Met> met;            // what the step behind them threw
 };
 
 // What an exception of a step means. Rethrows what is nobody's fault but the
@@ -56,7 +60,8 @@ class Group {
   std::optional<After> sleep(const Next& what);
   std::optional<After> await(const Next& what);
   std::optional<After> run_child(const Next& what);
-  void act(const Next& what);
+  // Runs a step's code; what it throws is noted in the trial, and goes on.
+  void attempt(const Next& what, const std::function<void(Local&)>& code);
   void done(const Next& what, std::string_view status);
   After park(const Failure& failure);
   After wait(SagaStatus status, std::optional<Time> until);

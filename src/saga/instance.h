@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "saga/progress.h"
+#include "skald/checker.h"
 #include "store/tables/saga.h"
 #include "store/tables/semantic_lock.h"
 
@@ -21,6 +22,8 @@ struct Instance {
   bool newborn = false;                // no row yet
   bool unique_key = false;             // newborn: only where no live one has its type and key
   std::string log;                     // lines that are not committed yet
+  bool recorded = false;               // a history is kept for the checker
+  std::vector<checker::Operation> operations;  // of it, not committed yet
 
   // A copy whose state can be changed and thrown away.
   Instance draft() const {

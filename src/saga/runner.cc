@@ -4,6 +4,7 @@
 
 #include "env/seam.h"
 #include "saga/call.h"
+#include "saga/recording.h"
 #include "skald/id.h"
 
 namespace skald::saga {
@@ -38,6 +39,7 @@ Runner::Handle Runner::make(const Definition& definition, std::shared_ptr<void> 
   saga->definition = &definition;
   saga->state = std::move(state);
   saga->newborn = true;
+  saga->recorded = hooks_.record;
   saga->unique_key = !options.key.empty() && options.on_duplicate != OnDuplicate::allow;
   saga->row.id = options.id.empty() ? make_id(env_.clock.now(), env_.random) : options.id;
   saga->row.root = saga->row.id;
@@ -171,6 +173,7 @@ Runner::Handle Runner::reload(const Instance& saga) {
 
 Runner::Handle Runner::load(tables::saga::Row row) const {
   auto saga = std::make_unique<Instance>();
+  saga->recorded = hooks_.record;
   saga->definition = &registry_.resume(row);
   saga->progress = from_json<Progress>(row.progress);
   saga->state = saga->definition->codec.read(RawJson{row.state});
@@ -220,7 +223,7 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
         continue;
       }
       const bool rollback =
-          trial.rollback_undoes_all && trial.met->kind == Trouble::Kind::refusal && trial.stops.empty();
+          trial.rollback_undoes_all && trial.met->trouble.kind == Trouble::Kind::refusal && trial.stops.empty();
       const int at = rollback ? 0 : trial.ran;
       trial.stops.erase(trial.stops.lower_bound(at), trial.stops.end());
       trial.stops.emplace(at, *trial.met);
@@ -253,6 +256,7 @@ void Runner::commit_result_alone(Instance& saga) {
     draft.row.state = draft.definition->codec.write(draft.state.get());
     draft.row.log = std::move(draft.log);
     tables::saga::update(tx, draft.row);
+    store_recorded(tx, draft);
   });
   saga = std::move(draft);
   saga.log.clear();

@@ -1,4 +1,5 @@
 // Runner: what people and other code decide about a saga.
+#include "saga/recording.h"
 #include "saga/runner.h"
 #include "store/tables/signal.h"
 
@@ -52,6 +53,7 @@ void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_v
   row.log.clear();
   tables::saga::update(tx, row);
   tables::saga::wake(tx, locks.woken());
+  store_recorded(tx, saga);
 }
 
 SagaView view_of(const tables::saga::Row& row, const Registry& registry) {

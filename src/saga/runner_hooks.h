@@ -15,6 +15,7 @@ struct RunnerHooks {
   std::function<void()> wake;                  // run_one() or poll() has something to do
   std::function<void()> announce;              // other processes should poll
   SideBySide side_by_side;
+  bool record = false;                         // keep a history for the checker
 };
 
 }  // namespace skald::saga

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "saga/recording.h"
+
 namespace skald::saga {
 namespace {
 
@@ -138,6 +140,7 @@ LockAnswer SemanticLocks::take(Transaction& tx, Instance& saga, int index, bool 
     if (holder == nullptr) {
       saga.progress.locks.push_back({request.place.resource, request.place.key, request.mode});
       taken_.push_back({request.place, saga.row.root, saga.row.id, request.mode, true, 0, tx.now(), step.name});
+      record_lock(saga, checker::Kind::lock, taken_.back());
       continue;
     }
     const WhenBusy policy = policy_of(saga, request.place);
@@ -179,11 +182,15 @@ void SemanticLocks::keep(Transaction& tx) const {
   for (const Row& row : taken_) table::insert(tx, row);
 }
 
-// Takes `root` off a place and lets those go on who can.
-void SemanticLocks::vacate(Transaction& tx, const std::vector<Row>& rows, const Place& place, const std::string& root) {
+// Takes the saga off a place and lets those go on who can.
+void SemanticLocks::vacate(Transaction& tx, Instance& saga, const std::vector<Row>& rows, const Place& place) {
+  const std::string& root = saga.row.root;
   table::remove(tx, place, root);
+  for (const Row& row : rows)
+    if (row.place == place && row.root == root && row.granted) record_lock(saga, checker::Kind::unlock, row);
   for (const Row* heir : heirs(rows, place, root)) {
     table::grant(tx, *heir);
+    record_lock(saga, checker::Kind::lock, *heir);
     woken_.push_back(heir->waiter);
   }
 }
@@ -215,10 +222,11 @@ void SemanticLocks::release(Transaction& tx, Instance& saga, bool alone) {
     }
   }
   saga.progress.locks.clear();
+  for (const Row& row : taken_) record_lock(saga, checker::Kind::unlock, row);
   taken_.clear();
   if (places.empty()) return;
   const auto rows = rows_at(tx, places, alone);
-  for (const Place& place : places) vacate(tx, rows, place, saga.row.root);
+  for (const Place& place : places) vacate(tx, saga, rows, place);
 }
 
 void SemanticLocks::leave_queue(Transaction& tx, Instance& saga) {
@@ -226,7 +234,7 @@ void SemanticLocks::leave_queue(Transaction& tx, Instance& saga) {
   const Place place{saga.progress.queued->resource, saga.progress.queued->key};
   const auto rows = table::enter(tx, std::span(&place, 1));
   const auto own = std::ranges::find_if(rows, [&](const Row& row) { return row.root == saga.row.root; });
-  if (own != rows.end()) vacate(tx, rows, place, saga.row.root);
+  if (own != rows.end()) vacate(tx, saga, rows, place);
   saga.progress.queued.reset();
   saga.progress.wait_until.reset();
 }

@@ -54,8 +54,7 @@ class SemanticLocks {
   std::vector<Request> wanted(const Instance& saga, int index) const;
   LockAnswer settle_queued(Transaction& tx, Instance& saga);
 
-  void vacate(Transaction& tx, const std::vector<Row>& rows, const tables::semantic_lock::Place& place,
-              const std::string& root);
+  void vacate(Transaction& tx, Instance& saga, const std::vector<Row>& rows, const tables::semantic_lock::Place& place);
 
   std::vector<Row> taken_;  // in this transaction
   std::vector<std::string> woken_;

@@ -328,6 +328,53 @@ std::vector<int> hear(Listener& listener) {
   return {};
 }
 
+struct NeighbourlyHook final : CommitHook {
+  void before_commit(Transaction& tx, std::span<const Event> events) override {
+    for (const Event& event : events) tx.enqueue("INSERT INTO item VALUES ($1, 1)", event.key);
+  }
+  void after_commit(std::span<const Event>) noexcept override { ++untold; }
+  std::vector<int> news_for_others(std::span<const Event>) override { return {3, 17}; }
+  void after_told_commit(std::span<const Event>, std::span<const int> partitions) noexcept override {
+    told.assign(partitions.begin(), partitions.end());
+  }
+  int untold = 0;
+  std::vector<int> told;
+};
+
+TEST_F(Postgres, TellsOthersOfALoneCommitBehindItAndOfManyTogether) {
+  NeighbourlyHook hook;
+  db().set_commit_hook(&hook);
+  const auto listener = other().listen();
+  hear(*listener);  // all, after LISTEN
+  const auto emit = [&](const char* key) {
+    db().write("produce", [&](Transaction& tx) {
+      tx.emit({.id = "", .type = "t", .key = key, .subject = "", .payload = "{}", .traceparent = ""});
+    });
+  };
+  emit("k1");
+  EXPECT_EQ(hook.told, (std::vector<int>{3, 17}));
+  EXPECT_EQ(hook.untold, 0);
+  EXPECT_EQ(hear(*listener), (std::vector<int>{3, 17}));
+  for (int i = 0; hook.untold == 0 && i < 1000; ++i) emit(("m" + std::to_string(i)).c_str());
+  EXPECT_EQ(hook.untold, 1) << "one that follows at once is left to the flush";
+}
+
+TEST_F(Postgres, ACommitThatFailsTellsNobody) {
+  NeighbourlyHook hook;
+  db().set_commit_hook(&hook);
+  EXPECT_THROW(
+      db().write("produce",
+                 [&](Transaction& tx) {
+                   tx.emit({.id = "", .type = "t", .key = "a", .subject = "", .payload = "{}", .traceparent = ""});
+                 }),
+      Conflict)
+      << "its row is there already";
+  EXPECT_TRUE(hook.told.empty());
+  EXPECT_EQ(hook.untold, 0);
+  db().write("go on", [](Transaction& tx) { add(tx, "b"); });
+  EXPECT_EQ(amount("b"), 1) << "the session is as good as before";
+}
+
 TEST_F(Postgres, AnnouncesPartitionsToAListenerTogether) {
   const auto listener = other().listen();
   EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions)) << "all, after LISTEN";

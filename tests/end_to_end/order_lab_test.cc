@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "end_to_end/order_site.h"
 #include "order/lab.h"
 
@@ -29,6 +31,9 @@ TEST_P(OrderLab, EveryAnomalyHappensWithoutACountermeasure) {
     const auto report = run(anomaly, "none");
     EXPECT_TRUE(report.occurred) << anomaly << ": " << report.explanation;
     EXPECT_EQ(report.countermeasure, "none");
+    std::string name = anomaly;
+    std::ranges::replace(name, '-', '_');
+    EXPECT_THAT(report.findings, testing::ElementsAre(testing::StartsWith(name + ": "))) << "what the checker says";
     EXPECT_GE(report.timeline.size(), 3u);
   }
 }
@@ -39,6 +44,7 @@ TEST_P(OrderLab, EveryRemedyPreventsItsAnomaly) {
       const auto report = run(anomaly, remedy);
       EXPECT_FALSE(report.occurred) << anomaly << ", " << remedy << ": " << report.explanation;
       EXPECT_NE(report.countermeasure, "default");
+      EXPECT_THAT(report.findings, testing::IsEmpty()) << "what the checker says";
       EXPECT_GE(report.timeline.size(), 2u);
     }
 }

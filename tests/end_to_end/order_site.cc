@@ -12,12 +12,6 @@ namespace {
 constexpr Duration kCallTimeout = std::chrono::milliseconds(300);
 constexpr Duration kPatience = std::chrono::seconds(10);
 
-order::Act act_on(http::Routes& routes) {
-  return [&routes](std::string path, Access access, Doc doc, Handler handler) {
-    routes.act(std::move(path), access, std::move(doc), std::move(handler));
-  };
-}
-
 Request request_of(const std::string& method, const std::string& path, const std::string& body) {
   Request request;
   request.method = method;
@@ -46,7 +40,7 @@ SandboxProvider::SandboxProvider(Env env)
       routes_(env, http::Authenticator(env, std::nullopt), "test"),
       handlers_(std::make_unique<runtime::WorkerPool>(32)) {
   http::migrate_api_keys(**db_);
-  order::install_sandbox(**db_, routes_, env, act_on(routes_), rest);
+  order::install_sandbox(**db_, routes_, env, rest);
   http::ServerOptions options;
   options.port = 0;
   server_ = std::make_unique<http::Server>(env, options, routes_, publisher_,
@@ -87,8 +81,7 @@ void OrderTest::open() {
   engine_ = std::make_unique<Engine>(env_, db, EngineOptions{.saga_threads = 8});
   http::migrate_api_keys(db);
   routes_ = std::make_unique<http::Routes>(env_, http::Authenticator(env_, std::nullopt), "test");
-  order::install(*engine_, *routes_, env_,
-                 {.act = act_on(*routes_), .provider = sandbox_.url(), .call_timeout = kCallTimeout, .pause = rest});
+  order::install(*engine_, *routes_, env_, {.provider = sandbox_.url(), .call_timeout = kCallTimeout, .pause = rest});
   engine_->start();
 }
 

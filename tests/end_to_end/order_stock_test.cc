@@ -1,9 +1,8 @@
-#include "order/stock.h"
-
 #include <gtest/gtest.h>
 
 #include "isolation/schema.h"
 #include "order/order.h"
+#include "order/stock.h"
 #include "support/test_database.h"
 
 namespace order {

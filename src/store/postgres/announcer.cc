@@ -6,7 +6,12 @@
 namespace skald::postgres {
 namespace {
 
-constexpr Duration kLoneAfter = 2ms;
+Partitions set_of(std::span<const int> partitions) {
+  Partitions out;
+  for (const int partition : partitions)
+    if (partition >= 0 && partition < kPartitions) out.set(static_cast<std::size_t>(partition));
+  return out;
+}
 
 }  // namespace
 
@@ -39,18 +44,23 @@ Announcer::Announcer(Env env, const PostgresOptions& options) : env_(env), setti
 void Announcer::set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
 
 void Announcer::announce(std::span<const int> partitions) {
-  Partitions news;
-  for (const int partition : partitions)
-    if (partition >= 0 && partition < kPartitions) news.set(static_cast<std::size_t>(partition));
+  const Partitions news = set_of(partitions);
   if (news.none()) return;
   note(news);
   if (!send_alone() && waker_) waker_();
 }
 
+std::string Announcer::claim_alone(std::span<const int> partitions) {
+  const std::unique_lock sending(sending_mutex_, std::try_to_lock);
+  if (!sending || !is_alone()) return {};
+  sent_ = env_.clock.steady();
+  return write_partitions(set_of(partitions));
+}
+
 // What is lost with the connection is found by the listeners' slow poll.
 bool Announcer::send_alone() {
   const std::unique_lock sending(sending_mutex_, std::try_to_lock);
-  if (!sending || connection_ == nullptr || !sent_ || env_.clock.steady() - *sent_ < kLoneAfter) return false;
+  if (!sending || connection_ == nullptr || !is_alone()) return false;
   if (!connection_->usable()) return false;
   const Partitions taken = take_noted();
   if (taken.none()) return true;
@@ -89,7 +99,7 @@ Partitions Announcer::take_noted() {
 void Announcer::add_notification(const Partitions& partitions) {
   const std::string payload = write_partitions(partitions);
   const Param params[] = {std::string_view(kChannel), payload};
-  connection_->add("SELECT pg_notify($1, $2)", params);
+  connection_->add(kNotify, params);
   sent_ = env_.clock.steady();
 }
 

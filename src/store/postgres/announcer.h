@@ -16,6 +16,7 @@ namespace skald::postgres {
 
 // The channel's name is fixed: all programs on one database speak through it.
 inline constexpr char kChannel[] = "skald";
+inline constexpr std::string_view kNotify = "SELECT pg_notify($1, $2)";
 using Partitions = std::bitset<kPartitions>;
 
 // "3,17" and back; what is no partition is left out.
@@ -30,12 +31,18 @@ class Announcer {
   // A lone announcement is sent at once and its answer not waited for; one of many
   // is noted, for the flush that the waker asks for.
   void announce(std::span<const int> partitions);
+  // The payload for whoever is about to commit, if these are news of a lone one: sent
+  // behind its COMMIT they cost no wake-up of another session. Empty: announce() them.
+  std::string claim_alone(std::span<const int> partitions);
   // Sends all that was noted as one notification. False: nothing was noted.
   // Throws Unavailable and keeps them noted.
   bool flush();
 
  private:
+  static constexpr Duration kLoneAfter = 2ms;
+
   bool send_alone();
+  bool is_alone() const { return !sent_ || env_.clock.steady() - *sent_ >= kLoneAfter; }
   void note(const Partitions& partitions);
   Partitions take_noted();
   void add_notification(const Partitions& partitions);

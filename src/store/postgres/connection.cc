@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <utility>
 
 namespace skald::postgres {
 namespace {
@@ -75,8 +76,12 @@ void Connection::observe() const {
   before_statement_(all);
 }
 
-bool Connection::send(std::size_t index) {
-  const Item& item = batch_[index];
+void Connection::follow_with(std::string_view sql, std::span<const Param> params) {
+  const std::size_t first = parameters_.append(params);
+  follower_ = Item{&statement(sql), first, params.size()};
+}
+
+bool Connection::send(const Item& item, std::size_t index) {
   Statement& statement = *item.statement;
   PGconn* connection = connection_.get();
   if (!statement.sent) {
@@ -96,15 +101,19 @@ bool Connection::send(std::size_t index) {
 bool Connection::send() {
   observe();
   for (std::size_t i = 0; i < batch_.size(); ++i)
-    if (!send(i)) return false;
+    if (!send(batch_[i], i)) return false;
   for (std::string& name : closing_) {
     const std::string sql = "DEALLOCATE " + name;
     if (PQsendQueryParams(connection_.get(), sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) == 0) return false;
     answers_.push_back({Answer::Kind::closed, batch_.size(), nullptr, std::move(name)});
   }
   closing_.clear();
+  return sync(batch_.size());
+}
+
+bool Connection::sync(std::size_t index) {
   if (PQpipelineSync(connection_.get()) == 0) return false;
-  answers_.push_back({Answer::Kind::sync, batch_.size(), nullptr, {}});
+  answers_.push_back({Answer::Kind::sync, index, nullptr, {}});
   return true;
 }
 
@@ -129,16 +138,20 @@ bool Connection::await_answer() {
 }
 
 std::optional<Failed> Connection::exchange() {
-  if (!answers_.empty() && !broken_) receive();
+  if (!answers_.empty() && !broken_) receive(answers_.size());
   results_.clear();
   results_.resize(batch_.size());
+  const auto follower = std::exchange(follower_, std::nullopt);
   std::optional<Failed> failed;
   if (broken_ || !send()) {
     failed = lost(0);
   } else {
-    failed = receive();
+    const std::size_t awaited = answers_.size();
+    if (follower && !(send(*follower, batch_.size()) && sync(batch_.size()))) failed = lost(0);
+    else failed = receive(awaited);
   }
-  truncate(0);
+  parameters_.truncate(0);
+  batch_.clear();
   if (!broken_) forget_oldest();
   return failed;
 }
@@ -149,9 +162,10 @@ void Connection::dispatch() {
   results_.clear();
 }
 
-std::optional<Failed> Connection::receive() {
+std::optional<Failed> Connection::receive(std::size_t count) {
   std::optional<Failed> first;
-  for (Answer& answer : answers_) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Answer& answer = answers_[i];
     if (!await_answer()) {
       Failed failed = lost(answer.index);
       return first ? std::move(first) : std::move(failed);
@@ -174,7 +188,7 @@ std::optional<Failed> Connection::receive() {
       return first ? std::move(first) : std::move(gone);
     }
   }
-  answers_.clear();
+  answers_.erase(answers_.begin(), answers_.begin() + static_cast<std::ptrdiff_t>(count));
   return first;
 }
 
@@ -247,7 +261,7 @@ std::string_view Connection::value(std::size_t index, int column) const {
 std::string_view Connection::tag(std::size_t index) const { return PQcmdStatus(results_[index].get()); }
 
 bool Connection::usable() {
-  if (!answers_.empty() && !broken_) receive();
+  if (!answers_.empty() && !broken_) receive(answers_.size());
   for (pollfd ready{PQsocket(connection_.get()), POLLIN, 0}; !broken_ && poll(&ready, 1, 0) > 0;)
     broken_ = PQconsumeInput(connection_.get()) == 0 || PQstatus(connection_.get()) != CONNECTION_OK;
   return !broken_;

@@ -41,6 +41,9 @@ class Connection {
   // Sends the batch and reads all answers, in one round trip. The first failure
   // stops the statements behind it.
   std::optional<Failed> exchange();
+  // A statement of its own transaction, sent right behind the next exchange's batch,
+  // whatever that comes to; its answer is not waited for.
+  void follow_with(std::string_view sql, std::span<const Param> params);
   // Sends the batch and does not wait; its answers are read before the next use
   // and ignored.
   void dispatch();
@@ -90,8 +93,10 @@ class Connection {
   Statement& statement(std::string_view sql);
   void observe() const;
   bool send();
-  bool send(std::size_t index);
-  std::optional<Failed> receive();
+  bool send(const Item& item, std::size_t index);
+  bool sync(std::size_t index);
+  // The first `count` of the answers that are owed.
+  std::optional<Failed> receive(std::size_t count);
   std::optional<Failed> accept(Answer& answer, Result result);
   Failed lost(std::size_t index);
   bool await_answer();
@@ -110,6 +115,7 @@ class Connection {
   std::uint64_t names_ = 0;
 
   std::vector<Item> batch_;
+  std::optional<Item> follower_;
   Parameters parameters_;
   std::vector<Answer> answers_;
   std::vector<Result> results_;

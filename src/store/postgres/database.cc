@@ -40,12 +40,13 @@ void PostgresDatabase::write(std::string_view name, const Body& body) {
 
 void PostgresDatabase::write_patiently(std::string_view name, const Body& body, Duration silence_max) {
   std::vector<Event> events;
+  std::vector<int> told;
   {
     const Entered guard(this);
     Chances chances;
     for (bool done = false; !done;) {
       LostCommit lost;
-      const Outcome outcome = run_write(name, body, chances, events, lost, silence_max);
+      const Outcome outcome = run_write(name, body, chances, events, told, lost, silence_max);
       done = outcome == Outcome::done;
       if (outcome != Outcome::commit_lost) continue;
       const CommitFate fate = commit_fate(pool_, env_, lost);
@@ -60,23 +61,30 @@ void PostgresDatabase::write_patiently(std::string_view name, const Body& body, 
                           "the connection to the database was lost again and again, try again later");
     }
   }
-  if (CommitHook* hook = hook_; hook != nullptr && !events.empty()) hook->after_commit(events);
+  CommitHook* hook = hook_;
+  if (hook == nullptr || events.empty()) return;
+  if (told.empty()) hook->after_commit(events);
+  else hook->after_told_commit(events, told);
 }
 
 // Sets `events` when it is done or its commit is lost, and then `lost` too. Throws
 // where another run cannot help.
 PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, const Body& body, Chances& chances,
-                                                      std::vector<Event>& events, LostCommit& lost,
-                                                      Duration silence_max) {
+                                                      std::vector<Event>& events, std::vector<int>& told,
+                                                      LostCommit& lost, Duration silence_max) {
   const Pool::Lease lease = pool_.acquire();
   (*lease).limit_silence(silence_max);
   PostgresTransaction tx(env_, *lease, PostgresTransaction::Mode::write);
   try {
     body(tx);
-    if (!tx.emitted().empty()) required_hook(hook_).before_commit(tx, tx.emitted());
+    if (!tx.emitted().empty()) {
+      required_hook(hook_).before_commit(tx, tx.emitted());
+      told = tell_along(tx);
+    }
     tx.commit();
   } catch (...) {
     tx.rollback();
+    told.clear();
     // Whatever the body made of it: a transaction that the server has given up
     // says nothing about the business.
     if (tx.commit_lost()) {
@@ -90,6 +98,16 @@ PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, con
   }
   events = tx.take_events();
   return Outcome::done;
+}
+
+// The partitions that others hear of with the commit itself.
+std::vector<int> PostgresDatabase::tell_along(PostgresTransaction& tx) {
+  std::vector<int> news = required_hook(hook_).news_for_others(tx.emitted());
+  if (news.empty()) return news;
+  std::string payload = announcer_.claim_alone(news);
+  if (payload.empty()) return {};
+  tx.notify_behind_commit(std::move(payload));
+  return news;
 }
 
 void PostgresDatabase::read(const Body& body) {

@@ -20,6 +20,8 @@
 
 namespace skald::postgres {
 
+class PostgresTransaction;
+
 class PostgresDatabase final : public Database {
  public:
   PostgresDatabase(Env env, PostgresOptions options);
@@ -52,7 +54,8 @@ class PostgresDatabase final : public Database {
   enum class Outcome { done, again, commit_lost };
 
   Outcome run_write(std::string_view name, const Body& body, Chances& chances, std::vector<Event>& events,
-                    LostCommit& lost, Duration silence_max);
+                    std::vector<int>& told, LostCommit& lost, Duration silence_max);
+  std::vector<int> tell_along(PostgresTransaction& tx);
   void write_patiently(std::string_view name, const Body& body, Duration silence_max);
   bool run_read(const Body& body, Chances& chances);
   void note_retry(std::string_view name, const Failed& failed) const;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "store/postgres/announcer.h"
 #include "store/sql_text.h"
 
 namespace skald::postgres {
@@ -164,6 +165,10 @@ void PostgresTransaction::commit() {
   if (stage_ == Stage::waiting && witness_.sql.empty()) exchange();
   const std::size_t index = connection_.batch_size();
   connection_.add("COMMIT");
+  if (!notification_.empty()) {
+    const Param params[] = {std::string_view(kChannel), notification_};
+    connection_.follow_with(kNotify, params);
+  }
   committing_ = true;
   exchange();
   if (connection_.tag(index) != "COMMIT") {

@@ -34,6 +34,8 @@ class PostgresTransaction final : public Transaction {
   Time now() override;
   Dialect dialect() const override { return Dialect::postgres; }
 
+  // Sent right behind the COMMIT, on the same session.
+  void notify_behind_commit(std::string payload) { notification_ = std::move(payload); }
   // Ends it; throws what the last round trip met. Then rollback() must follow.
   void commit();
   // Undoes everything; what goes wrong in it ends the session, which undoes it too.
@@ -75,6 +77,7 @@ class PostgresTransaction final : public Transaction {
   std::optional<Failed> failure_;
   std::string id_;
   Witness witness_;
+  std::string notification_;
   Time now_{};
   std::vector<Savepoint> savepoints_;
 };

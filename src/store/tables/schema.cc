@@ -80,15 +80,24 @@ CREATE TABLE skald_signal (
   taken BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (saga_id, id));
 )";
 
+std::string history_schema(const std::string& numbered) {
+  return "CREATE TABLE skald_history (seq " + numbered +
+         ", saga_id TEXT NOT NULL, at BIGINT NOT NULL, operations TEXT NOT NULL);";
+}
+
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 2> steps = {
+  static const std::array<Migration, 3> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
                 .postgres_sql = postgres_schema()},
-      Migration{.version = 2, .name = "sagas, semantic locks, signals", .sql = kSagas, .postgres_sql = {}}};
+      Migration{.version = 2, .name = "sagas, semantic locks, signals", .sql = kSagas, .postgres_sql = {}},
+      Migration{.version = 3,
+                .name = "history of sagas",
+                .sql = history_schema("INTEGER PRIMARY KEY AUTOINCREMENT"),
+                .postgres_sql = history_schema("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY")}};
   return steps;
 }
 
