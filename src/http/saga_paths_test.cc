@@ -97,7 +97,7 @@ class SagaPathsTest : public testing::Test {
   Saga<Trip> trip_ = trip();
   std::promise<std::string> ended_;
   std::unique_ptr<Database> db_ = open_sqlite(env_, {.path = ":memory:"});
-  Engine engine_{env_, *db_, {}};
+  Engine engine_{env_, *db_, {.record_history = true}};
   Routes routes_{env_, Authenticator(env_, std::nullopt), "1"};
 };
 
@@ -232,11 +232,30 @@ TEST_F(SagaPathsTest, TheIsolationReportNamesWhatNothingCovers) {
   EXPECT_TRUE(finding.at("advice").is_string());
 }
 
+TEST_F(SagaPathsTest, TheHistoryIsPagedByWholeCommits) {
+  begin("ann");
+  begin("bob");
+  const auto kinds = [](const boost::json::value& page) {
+    std::vector<std::string> out;
+    for (const auto& item : page.at("items").as_array()) out.emplace_back(item.at("kind").as_string());
+    return out;
+  };
+  const std::vector<std::string> commit = {"begin", "lock", "action"};
+  const auto first = get("/api/history?limit=1");
+  EXPECT_EQ(kinds(first), commit);
+  EXPECT_EQ(first.at("items").at(0).at("sagaId").as_string(), "trip-ann");
+  const auto second = get("/api/history?limit=1&cursor=" + std::string(first.at("nextCursor").as_string()));
+  EXPECT_EQ(kinds(second), commit);
+  EXPECT_EQ(second.at("items").at(0).at("sagaId").as_string(), "trip-bob");
+  EXPECT_FALSE(second.as_object().contains("nextCursor"));
+  EXPECT_EQ(kinds(get("/api/history")).size(), 6u);
+}
+
 TEST_F(SagaPathsTest, ThePathsAreDescribedWithTheirBodies) {
   const auto paths = get("/openapi.json").at("paths");
   const auto& signal = paths.at("/api/sagas/{id}/signal").at("post");
   EXPECT_TRUE(signal.at("requestBody").at("content").at("application/json").at("schema").at("properties").is_object());
-  for (const char* path : {"/api/sagas", "/api/sagas/{id}", "/api/locks", "/api/isolation"})
+  for (const char* path : {"/api/sagas", "/api/sagas/{id}", "/api/locks", "/api/isolation", "/api/history"})
     EXPECT_TRUE(paths.at(path).at("get").is_object()) << path;
 }
 
@@ -255,7 +274,7 @@ TEST(SagaPathsOfCustomers, AreClosed) {
     request.headers["authorization"] = "Bearer " + sign_token("a secret", {"kim", Role::customer, now, now + 1h});
     return routes.dispatch(request).status;
   };
-  for (const char* path : {"/api/sagas", "/api/sagas/1", "/api/locks", "/api/isolation"})
+  for (const char* path : {"/api/sagas", "/api/sagas/1", "/api/locks", "/api/isolation", "/api/history"})
     EXPECT_EQ(status("GET", path), 403) << path;
   for (const char* path : {"/api/sagas/1/retry", "/api/sagas/1/compensate", "/api/sagas/1/signal"})
     EXPECT_EQ(status("POST", path), 403) << path;
