@@ -80,14 +80,17 @@ class Saga {
   Saga& all(std::string name, std::vector<Branch> branches) {
     saga::Actions run, undo;
     std::vector<std::function<void(Remote&, State&)>> runs, undos;
+    bool undone = false;
     for (Branch& branch : branches) {
+      undone = undone || branch.undo;
       runs.push_back(std::move(branch.run));
       undos.push_back(branch.undo ? std::move(branch.undo) : [](Remote&, State&) {});
     }
     run.remote = saga::branch_step<State>(std::move(runs));
     undo.remote = saga::branch_step<State>(std::move(undos));
     add(saga::Kind::remote, std::move(name), std::move(run));
-    last().undo = std::move(undo);
+    if (undone) last().undo = std::move(undo);
+    last().nothing_to_undo = !undone;
     last().parallel = true;
     last().count = [n = branches.size()](const void*) { return n; };
     return *this;

@@ -42,8 +42,16 @@ class Remote {
  public:
   Remote(const StepContext& context, std::string idempotency_key, std::int64_t fence, Duration timeout)
       : context_(context), idempotency_key_(std::move(idempotency_key)), fence_(fence), timeout_(timeout) {}
-  // The same at every try of this step (or undo) of this saga.
+  // The same at every try of this step (or undo) of this saga; another one where the step
+  // was undone and is done anew, by rereads() or for a lock.
   const std::string& idempotency_key() const { return idempotency_key_; }
+  // In an undo: the key of the calls that it cancels. Elsewhere the same as above.
+  std::string_view action_key() const {
+    constexpr std::string_view undo = "/undo";
+    std::string_view key = idempotency_key_;
+    if (key.ends_with(undo)) key.remove_suffix(undo.size());
+    return key;
+  }
   // Counts up with each owner: a provider may refuse a lower one than it has seen.
   std::int64_t fence() const { return fence_; }
   // How long the call may take. One that ends without an answer throws CommitUnknown.

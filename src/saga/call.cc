@@ -1,5 +1,6 @@
 #include "saga/call.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "saga/group.h"
@@ -14,9 +15,11 @@ struct Answer {
   Time begun{}, ended{};
 };
 
+// Made anew after it was undone, a call gets another key: the first may be cancelled for ever.
 std::string key_of(const Instance& saga, const Next& what, int element) {
+  const auto undone = std::ranges::count(saga.progress.undone, Done{what.index, element});
   return saga.row.id + "/" + std::to_string(what.index) + "/" + std::to_string(element) +
-         (what.act == Next::Act::undo ? "/undo" : "");
+         (undone > 0 ? "/" + std::to_string(undone + 1) : "") + (what.act == Next::Act::undo ? "/undo" : "");
 }
 
 Answer ask(Env env, const Instance& saga, const Next& what, int element) {
@@ -53,7 +56,7 @@ bool awaits_answer(const Instance& saga) {
   return static_cast<bool>((what.act == Next::Act::undo ? what.step->undo : what.step->run).remote);
 }
 
-std::optional<Trouble> call(Env env, Instance& saga, const SideBySide& side_by_side) {
+std::optional<Trouble> call(Env env, Instance& saga, bool asked_before, const SideBySide& side_by_side) {
   const Next what = next(*saga.definition, saga.progress, saga.state.get());
   std::vector<Answer> answers(what.elements.size());
   if (what.elements.size() == 1) {
@@ -65,10 +68,15 @@ std::optional<Trouble> call(Env env, Instance& saga, const SideBySide& side_by_s
     side_by_side(std::move(calls));
   }
   std::optional<Trouble> trouble;
+  std::vector<int> unknown;
   boost::json::object before;
   if (answers.size() > 1) before = json::parse(saga.definition->codec.write(saga.state.get())).as_object();
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (answers[i].trouble) {
+      // That this call did not happen tells nothing of an earlier one without an answer.
+      Trouble::Kind& kind = answers[i].trouble->kind;
+      if (asked_before && kind == Trouble::Kind::passing) kind = Trouble::Kind::unknown;
+      if (kind == Trouble::Kind::unknown) unknown.push_back(what.elements[i]);
       // A refusal decides, whatever else went wrong beside it.
       if (!trouble || answers[i].trouble->kind == Trouble::Kind::refusal) trouble = answers[i].trouble;
       continue;
@@ -86,6 +94,7 @@ std::optional<Trouble> call(Env env, Instance& saga, const SideBySide& side_by_s
     const Next left = next(*saga.definition, saga.progress, saga.state.get());
     succeed(saga.progress, left, what.elements[i], saga.state.get());
   }
+  if (trouble) trouble->unknown = std::move(unknown);
   return trouble;
 }
 

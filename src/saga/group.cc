@@ -174,6 +174,7 @@ std::optional<After> Group::meet(const Next& what, const Trouble& trouble) {
   switch (fail(*saga_.definition, saga_.progress, what, trouble)) {
     case Verdict::undo:
       turned_back_ = true;
+      if (what.step->kind == Kind::child && child_completed(what)) saga_.progress.done.push_back({what.index, 0});
       locks_.leave_queue(tx_, saga_);
       return std::nullopt;
     case Verdict::help: return park(trouble.failure);
@@ -209,6 +210,12 @@ std::optional<After> Group::await(const Next& what) {
     return meet(what, {Trouble::Kind::refusal, late, {}});
   }
   return wait(SagaStatus::WAITING, saga_.progress.wait_until);
+}
+
+// Then what it did is there to be undone, though its parent's step was refused.
+bool Group::child_completed(const Next& what) {
+  const auto child = tables::saga::find(tx_, child_id(saga_, what));
+  return child && child->status == SagaStatus::COMPLETED;
 }
 
 std::optional<After> Group::run_child(const Next& what) {

@@ -60,6 +60,7 @@ class Group {
   std::optional<After> sleep(const Next& what);
   std::optional<After> await(const Next& what);
   std::optional<After> run_child(const Next& what);
+  bool child_completed(const Next& what);
   // Runs a step's code; what it throws is noted in the trial, and goes on.
   void attempt(const Next& what, const std::function<void(Local&)>& code);
   void done(const Next& what, std::string_view status);

@@ -58,6 +58,12 @@ bool can_go_back(const Definition& definition, const Progress& progress) {
   return !progress.past_pivot && !definition.forward_only;
 }
 
+// What may have happened counts as done, so that its cancel is among the undos.
+void assume_done(Progress& progress, const Next& what, const Trouble& trouble) {
+  if (!what.step->undo.remote) return;
+  for (const int element : trouble.unknown) progress.done.push_back({what.index, element});
+}
+
 }  // namespace
 
 Next next(const Definition& definition, Progress& progress, const void* state) {
@@ -90,10 +96,11 @@ Next next(const Definition& definition, Progress& progress, const void* state) {
 }
 
 void succeed(Progress& progress, const Next& what, int element, const void* state) {
-  progress.called = false;
+  progress.called = what.act == Next::Act::run && what.elements.size() > 1;  // the others have no answer yet
   progress.attempt = 0;
   progress.wait_until.reset();
   if (what.act == Next::Act::undo) {
+    if (what.step->run.remote) progress.undone.push_back(progress.done.back());
     progress.done.pop_back();
     return;
   }
@@ -115,10 +122,12 @@ Verdict fail(const Definition& definition, Progress& progress, const Next& what,
   }
   if (trouble.kind == Trouble::Kind::unknown)  // never guessed, and not counted as a failure
     return progress.attempt < kUnknownTries ? Verdict::again : Verdict::help;
-  progress.called = false;  // a definite answer
+  // A definite answer, unless one beside it has none; and a child is not started twice.
+  progress.called = !trouble.unknown.empty() || what.step->kind == Kind::child;
   if (!can_go_back(definition, progress)) return progress.attempt < kForwardTries ? Verdict::again : Verdict::help;
   if (trouble.kind != Trouble::Kind::refusal && progress.attempt < trouble.retry.value_or(what.step->retry).tries) {
     if (trouble.kind == Trouble::Kind::stale && !what.step->back_to.empty()) {
+      assume_done(progress, what, trouble);
       if (++progress.restarts >= what.step->retry.tries) {
         begin_undo(progress, 0, trouble.failure);
       } else {
@@ -132,6 +141,7 @@ Verdict fail(const Definition& definition, Progress& progress, const Next& what,
     }
     return Verdict::again;
   }
+  assume_done(progress, what, trouble);
   begin_undo(progress, 0, trouble.failure);
   return Verdict::undo;
 }

@@ -43,13 +43,14 @@ struct Progress {
   int undo_to = 0;
   int restarts = 0;                 // of the whole, because a lock was not free out of order
   std::vector<Done> done;
+  std::vector<Done> undone;         // remote calls that were, once for each time
   std::optional<Failure> failure;
   std::optional<Time> wait_until;   // of a lock or a signal
   std::vector<Held> locks;          // granted, rows in the table
   std::optional<Held> queued;       // waiting for this one
 };
 BOOST_DESCRIBE_STRUCT(Progress, (),
-                      (step, element, attempt, called, past_pivot, undoing, undo_to, restarts, done, failure,
+                      (step, element, attempt, called, past_pivot, undoing, undo_to, restarts, done, undone, failure,
                        wait_until, locks, queued))
 
 // What comes next; skips what is not wanted.
@@ -75,6 +76,7 @@ struct Trouble {
   } kind = Kind::refusal;
   Failure failure;
   std::optional<Retry> retry;       // instead of the step's own
+  std::vector<int> unknown = {};    // elements beside it that have no answer: to be cancelled with what was done
 };
 // Turns progress towards it. `again`: the same once more, after pause_after().
 Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble);

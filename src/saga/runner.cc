@@ -185,11 +185,8 @@ Runner::Handle Runner::load(tables::saga::Row row) const {
 After Runner::step(Instance& saga, After before) {
   const bool asked = before == After::call || (saga.progress.called && awaits_answer(saga));
   if (!asked || saga.row.take_overs >= kTakeOversMax) return commit(saga, std::nullopt);
-  auto trouble = call(env_, saga, hooks_.side_by_side);
-  // That this call did not happen tells nothing of an earlier one without an answer.
-  const bool earlier = before != After::call && seam::holds(seam::Rule::unknown_not_guessed);
-  if (trouble && earlier && trouble->kind == Trouble::Kind::passing) trouble->kind = Trouble::Kind::unknown;
-  return commit(saga, std::move(trouble));
+  const bool asked_before = before != After::call && seam::holds(seam::Rule::unknown_not_guessed);
+  return commit(saga, call(env_, saga, asked_before, hooks_.side_by_side));
 }
 
 After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
