@@ -78,8 +78,10 @@ After Group::run_steps() {
   }
   if (!saga_.newborn && saga_.row.deadline_at && tx_.now() >= *saga_.row.deadline_at) {
     locks_.leave_queue(tx_, saga_);
+    const std::size_t known = saga_.progress.done.size();
     if (!expire(definition, saga_.progress, saga_.state.get()))
       return park({"DEADLINE", "its time is over, and a call has no answer yet: find out, then retry", ""});
+    record_assumed(saga_, known);
   }
   for (;;) {
     const Next what = next(definition, saga_.progress, saga_.state.get());
@@ -171,10 +173,12 @@ std::optional<After> Group::meet(const Next& what, const Trouble& trouble) {
   saga_.note({what.step->name, std::string(enum_name(what.step->kind)), refusal ? "REFUSED" : "FAILED",
               saga_.progress.attempt + 1, step_begun_ == Time{} ? env_.clock.now() : step_begun_, env_.clock.now(),
               trouble.failure.code + ": " + trouble.failure.message});
+  const std::size_t known = saga_.progress.done.size();
   switch (fail(*saga_.definition, saga_.progress, what, trouble)) {
     case Verdict::undo:
       turned_back_ = true;
       if (what.step->kind == Kind::child && child_completed(what)) saga_.progress.done.push_back({what.index, 0});
+      record_assumed(saga_, known);
       locks_.leave_queue(tx_, saga_);
       return std::nullopt;
     case Verdict::help: return park(trouble.failure);

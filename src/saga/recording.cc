@@ -66,6 +66,14 @@ void record_done(Instance& saga, const Next& what, int element) {
   saga.operations.push_back(std::move(out));
 }
 
+void record_assumed(Instance& saga, std::size_t known) {
+  for (std::size_t i = known; i < saga.progress.done.size(); ++i) {
+    const auto [index, element] = saga.progress.done[i];
+    const Step& step = saga.definition->steps[static_cast<std::size_t>(index)];
+    record_done(saga, {Next::Act::run, &step, index, {element}}, element);
+  }
+}
+
 void record_lock(Instance& saga, checker::Kind kind, const tables::semantic_lock::Row& row) {
   if (!saga.recorded) return;
   Operation out = operation_of(saga, kind);

@@ -25,6 +25,8 @@ class Recording final : public RowWatch {
 void record_begin(Instance& saga);
 // A step, or its undo, is done.
 void record_done(Instance& saga, const Next& what, int element);
+// What counts as done since `known` entries of the progress did, because it may have happened.
+void record_assumed(Instance& saga, std::size_t known);
 void record_lock(Instance& saga, checker::Kind kind, const tables::semantic_lock::Row& row);
 void record_finish(Instance& saga, checker::Outcome outcome);
 

@@ -197,6 +197,18 @@ TEST_P(RecordingTest, ChildrenAreUnderTheirRoot) {
   EXPECT_THAT(anomalies(), testing::IsEmpty());
 }
 
+TEST_P(RecordingTest, ACallWithoutAnAnswerThatIsCancelledCountsAsDone) {
+  const auto saga = Saga<Trip>("trip")
+                        .remote("book", [](Remote&, Trip&) { throw CommitUnknown("LOST", "no answer came"); })
+                        .undo([](Remote&, Trip&) {})
+                        .retry(3, 1ms)
+                        .deadline(1us);
+  know(saga);
+  EXPECT_EQ(view(run(saga).id).status, SagaStatus::COMPENSATED);
+  EXPECT_THAT(lines(), testing::ElementsAre("begin", "action book", "compensation book", "finish compensated"));
+  EXPECT_THAT(anomalies(), testing::IsEmpty());
+}
+
 TEST_P(RecordingTest, NothingIsRecordedUnlessAskedFor) {
   runner_ = runner_as("w1");
   const auto saga = Saga<Trip>("trip").local("hold", hold).undo(give_back);

@@ -42,9 +42,11 @@ void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_v
   auto row = live_saga(tx, saga_id);
   if (!row.owner.empty()) throw Busy("SAGA_RUNS", "a worker is at this saga just now: try again", 1s);
   Instance saga = *load(row);
+  const std::size_t known = saga.progress.done.size();
   if (!turn_back(*saga.definition, saga.progress, saga.state.get(), {"COMPENSATED_BY_HAND", std::string(why), ""}))
     throw Conflict("NO_WAY_BACK",
                    "the saga is past its pivot, is being undone, or waits for an answer that cannot be cancelled");
+  record_assumed(saga, known);
   SemanticLocks locks;
   locks.leave_queue(tx, saga);
   row.progress = to_json(saga.progress);
