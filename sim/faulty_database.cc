@@ -41,7 +41,9 @@ void FaultyDatabase::maybe_pause(std::string_view name) {
   const Rates& rates = stage_.plan.rates;
   // Under these the membership holds its mutex: its relay would wait as well.
   const bool locked = name == "take over" || name == "share out partitions" || name == "give partition back";
-  if (stage_.dice.chance(rates.freeze)) {
+  // A worker that is declared dead while it is about to claim does the most harm.
+  const int freeze = name == "claim sagas" ? rates.freeze * 5 : rates.freeze;
+  if (stage_.dice.chance(freeze)) {
     stage_.markers.hit(Marker::frozen_in_step);
     wiring_.pause(stage_.dice.between(1s, 9s), stage_.dice.chance(700) || locked);
   } else if (stage_.dice.chance(rates.slow)) {

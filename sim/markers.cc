@@ -1,66 +1,99 @@
 #include "sim/markers.h"
 
-namespace skald::sim {
+#include <optional>
 
-std::string_view name_of(Marker marker) {
-  static constexpr std::string_view names[] = {
-      "crash before commit",
-      "crash after commit",
-      "crash in a handler",
-      "crash from outside",
-      "answer lost, committed",
-      "answer lost, rolled back",
-      "physical commit failed",
-      "transaction ended by the store",
-      "body run twice",
-      "database away",
-      "writer stopped",
-      "frozen inside a step",
-      "frozen past its lease",
-      "slow step",
-      "clock jumped forward",
-      "clock jumped back",
-      "take-over",
-      "lease lost",
-      "partition handed over",
-      "graceful stop",
-      "orphan recovered",
-      "fenced out",
-      "batch split into singles",
-      "key waits behind a retry",
-      "retry succeeded",
-      "Retry-After honoured",
-      "dead: RETRIES_EXHAUSTED",
-      "dead: REFUSED",
-      "dead: INTEGRITY",
-      "dead: CRASHED",
-      "key blocked",
-      "key unblocked",
-      "file fallback",
-      "file failed",
-      "file torn",
-      "file imported",
-      "dead letter unsaved",
-      "replayed",
-      "replayed out of order",
-      "died again",
-      "discarded",
-      "tampered",
-      "retention",
-      "sent twice",
-      "message lost",
-      "message late",
-      "bus answer lost",
-      "wake-up lost, delivered by the poll",
-      "batch of callers",
-      "duplicate in a batch",
-      "API answer replayed",
-      "API key reused",
-      "API key in flight",
-      "business refused",
-  };
-  static_assert(std::size(names) == kMarkers);
-  return names[static_cast<std::size_t>(marker)];
-}
+namespace skald::sim {
+namespace {
+
+struct Place {
+  std::string_view name;
+  std::optional<Workload> only = {};
+};
+
+constexpr Place kPlaces[] = {
+    {"crash before commit"},
+    {"crash after commit"},
+    {"crash in a handler", Workload::outbox},
+    {"crash from outside"},
+    {"answer lost, committed"},
+    {"answer lost, rolled back"},
+    {"physical commit failed"},
+    {"transaction ended by the store", Workload::outbox},
+    {"body run twice"},
+    {"database away"},
+    {"writer stopped"},
+    {"frozen inside a step"},
+    {"frozen past its lease"},
+    {"slow step"},
+    {"clock jumped forward"},
+    {"clock jumped back"},
+    {"take-over"},
+    {"lease lost"},
+    {"partition handed over"},
+    {"graceful stop"},
+    {"orphan recovered", Workload::outbox},
+    {"fenced out", Workload::outbox},
+    {"batch split into singles", Workload::outbox},
+    {"key waits behind a retry", Workload::outbox},
+    {"retry succeeded", Workload::outbox},
+    {"Retry-After honoured", Workload::outbox},
+    {"dead: RETRIES_EXHAUSTED", Workload::outbox},
+    {"dead: REFUSED", Workload::outbox},
+    {"dead: INTEGRITY", Workload::outbox},
+    {"dead: CRASHED", Workload::outbox},
+    {"key blocked", Workload::outbox},
+    {"key unblocked", Workload::outbox},
+    {"file fallback", Workload::outbox},
+    {"file failed", Workload::outbox},
+    {"file torn", Workload::outbox},
+    {"file imported", Workload::outbox},
+    {"dead letter unsaved", Workload::outbox},
+    {"replayed", Workload::outbox},
+    {"replayed out of order", Workload::outbox},
+    {"died again", Workload::outbox},
+    {"discarded", Workload::outbox},
+    {"tampered", Workload::outbox},
+    {"retention", Workload::outbox},
+    {"sent twice", Workload::outbox},
+    {"message lost", Workload::outbox},
+    {"message late", Workload::outbox},
+    {"bus answer lost"},
+    {"wake-up lost, delivered by the poll", Workload::outbox},
+    {"batch of callers", Workload::outbox},
+    {"duplicate in a batch", Workload::outbox},
+    {"API answer replayed", Workload::outbox},
+    {"API key reused", Workload::outbox},
+    {"API key in flight", Workload::outbox},
+    {"business refused", Workload::outbox},
+    {"saga taken over in a call", Workload::sagas},
+    {"saga taken over in an undo", Workload::sagas},
+    {"call by a saga's owner of before", Workload::sagas},
+    {"action overtaken by its undo", Workload::sagas},
+    {"result of a call committed alone", Workload::sagas},
+    {"sagas of a gone worker released", Workload::sagas},
+    {"saga joined by its key", Workload::sagas},
+    {"saga parked: CRASHED", Workload::sagas},
+    {"saga parked: its undo keeps failing", Workload::sagas},
+    {"saga undone at its deadline", Workload::sagas},
+    {"saga undone by hand", Workload::sagas},
+    {"saga that can no longer be undone", Workload::sagas},
+    {"signal did not come in time", Workload::sagas},
+    {"signal before anybody waits", Workload::sagas},
+    {"lock waited for", Workload::sagas},
+    {"lock granted to who waits", Workload::sagas},
+    {"lock waited for in vain", Workload::sagas},
+    {"child completed", Workload::sagas},
+    {"child refused", Workload::sagas},
+    {"child undone by its parent", Workload::sagas},
+};
+static_assert(std::size(kPlaces) == kMarkers);
+
+const Place& place_of(Marker marker) { return kPlaces[static_cast<std::size_t>(marker)]; }
+
+}  // namespace
+
+std::string_view name_of(Marker marker) { return place_of(marker).name; }
+
+bool is_wanted(Marker marker, Workload workload) { return place_of(marker).only.value_or(workload) == workload; }
 
 }  // namespace skald::sim

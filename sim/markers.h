@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/plan.h"
+
 namespace skald::sim {
 
 enum class Marker {
@@ -64,11 +66,34 @@ enum class Marker {
   api_key_reused,
   api_in_flight,
   business_refused,
+  // of sagas
+  saga_taken_over_in_call,
+  saga_taken_over_in_undo,
+  saga_late_caller,
+  late_action_kept_out,
+  saga_result_alone,
+  saga_adrift_released,
+  saga_joined,
+  saga_crashed,
+  saga_undo_stuck,
+  saga_deadline,
+  saga_undone_by_hand,
+  saga_no_way_back,
+  saga_timed_out,
+  signal_before_await,
+  saga_lock_waited,
+  saga_lock_granted,
+  saga_lock_timed_out,
+  saga_child_completed,
+  saga_child_refused,
+  saga_child_undone,
   count,
 };
 inline constexpr std::size_t kMarkers = static_cast<std::size_t>(Marker::count);
 
 std::string_view name_of(Marker marker);
+// Whether runs of this workload must reach it.
+bool is_wanted(Marker marker, Workload workload);
 
 class Markers {
  public:

@@ -36,6 +36,7 @@ struct Plan {
   int decisions = 500;                   // before everything heals
   OutboxOptions options;
   int route_retries_max = 2;
+  Duration saga_deadline = 20s;
   bool healed = false;
   Rates rates;
 };

@@ -56,7 +56,7 @@ Process::Process(Surroundings around)
                  for (auto& one : calls) one();
                }}),
       acting_(membership_.view()) {
-  add_sagas(registry_, around_.provider);
+  add_sagas(registry_, around_.provider, [this](Duration time) { around_.wiring.pause(time, false); }, stage_.plan);
   for (const auto& [consumer, type] :
        {std::pair("ledger", "local.*"), std::pair("thanks", "local.*"), std::pair("mirror", "both.*")}) {
     routing_.add(Consumer{
@@ -95,7 +95,6 @@ Duration Process::relay_once() {
 
 Duration Process::sagas_once() {
   sagas_woken_ = false;
-  around_.provider.while_it_takes = [this](Duration time) { around_.wiring.pause(time, false); };
   try {
     const Duration idle = runner_.poll();
     return runner_.run_one() ? Duration::zero() : std::min(idle, runner_.ready_in());
@@ -106,6 +105,7 @@ Duration Process::sagas_once() {
 }
 
 void Process::retry_saga(const std::string& id) {
+  around_.provider.help(id);
   db_.write("help", [&](Transaction& tx) { runner_.retry(tx, id); });
   runner_.note_due(Duration::zero());
 }

@@ -1,5 +1,6 @@
 #include "sim/saga_business.h"
 
+#include "isolation/schema.h"
 #include "sim/signals.h"
 
 namespace skald::sim {
@@ -11,13 +12,37 @@ const Migration kMigrations[] = {{
     .sql = R"(
       CREATE TABLE sim_stock (sku TEXT PRIMARY KEY, quantity BIGINT NOT NULL, reserved BIGINT NOT NULL, sold BIGINT NOT NULL);
       CREATE TABLE sim_reservation (saga TEXT PRIMARY KEY, sku TEXT NOT NULL, n BIGINT NOT NULL);
-      CREATE TABLE sim_order (saga TEXT PRIMARY KEY, status TEXT NOT NULL);
+      CREATE TABLE sim_order (saga TEXT PRIMARY KEY, status TEXT NOT NULL, waits BIGINT NOT NULL);
       CREATE TABLE sim_account (id TEXT PRIMARY KEY, balance BIGINT NOT NULL);
       CREATE TABLE sim_transfer (saga TEXT PRIMARY KEY, debit TEXT NOT NULL, credit TEXT NOT NULL, amount BIGINT NOT NULL);
       CREATE TABLE sim_touch (key TEXT PRIMARY KEY, inside TEXT NOT NULL);
+      CREATE TABLE sim_charge (key TEXT NOT NULL, saga TEXT NOT NULL, stands BIGINT NOT NULL);
+      CREATE TABLE sim_did (n INTEGER PRIMARY KEY AUTOINCREMENT, saga TEXT NOT NULL, step TEXT NOT NULL, undo BIGINT NOT NULL);
     )",
     .postgres_sql = "",
 }};
+
+template <class State>
+void note(Local& step, State& state, bool undo) {
+  const std::string& name = step.context().step;
+  step->execute("INSERT INTO sim_did (saga, step, undo) VALUES ($1, $2, $3)", step.saga_id(), name, undo ? 1 : 0);
+  state.trail.push_back((undo ? "-" : "") + name);
+}
+// Notes first: what a step that fails has done by then must be discarded, too.
+template <class State>
+std::function<void(Local&, State&)> does(std::type_identity_t<std::function<void(Local&, State&)>> act) {
+  return [act](Local& step, State& state) {
+    note(step, state, false);
+    act(step, state);
+  };
+}
+template <class State>
+std::function<void(Local&, State&)> undoes(std::type_identity_t<std::function<void(Local&, State&)>> act) {
+  return [act](Local& step, State& state) {
+    note(step, state, true);
+    act(step, state);
+  };
+}
 
 std::optional<LockMode> mode_of(const SimOrder& order) {
   if (order.lock.empty()) return std::nullopt;
@@ -29,21 +54,21 @@ WhenBusy when_busy_of(const SimOrder& order) {
   return order.when_busy == "retry" ? try_again(3, 50ms) : wait_up_to(3s);
 }
 
-void create_order(Local& step, SimOrder&) {
-  step->execute("INSERT INTO sim_order (saga, status) VALUES ($1, 'PENDING')", step.saga_id());
+void create_order(Local& step, SimOrder& order) {
+  step->execute("INSERT INTO sim_order (saga, status, waits) VALUES ($1, 'PENDING', $2)", step.saga_id(),
+                order.lock.empty() ? 0 : 1);
 }
 void fail_order(Local& step, SimOrder&) {
   step->execute("UPDATE sim_order SET status = 'FAILED' WHERE saga = $1", step.saga_id());
 }
 
 void reserve(Local& step, SimOrder& order) {
-  if (step->execute(
-          "UPDATE sim_stock SET quantity = quantity - $2, reserved = reserved + $2 WHERE sku = $1 AND quantity "
-          ">= $2",
-          order.sku, order.quantity) == 0)
-    throw Refused("SOLD_OUT", "simulated: not enough");
+  step->execute("UPDATE sim_stock SET quantity = quantity - $2, reserved = reserved + $2 WHERE sku = $1", order.sku,
+                order.quantity);
   step->execute("INSERT INTO sim_reservation (saga, sku, n) VALUES ($1, $2, $3)", step.saga_id(), order.sku,
                 order.quantity);
+  const Rows left = step->query("SELECT quantity FROM sim_stock WHERE sku = $1", order.sku);
+  if (left.get<int>(0, 0) < 0) throw Refused("SOLD_OUT", "simulated: not enough");
 }
 void give_back(Local& step, SimOrder& order) {
   step->execute("UPDATE sim_stock SET quantity = quantity + $2, reserved = reserved - $2 WHERE sku = $1", order.sku,
@@ -52,10 +77,34 @@ void give_back(Local& step, SimOrder& order) {
 }
 
 void confirm(Local& step, SimOrder& order) {
+  const int attempt = step.context().attempt;
+  if (attempt <= order.stubborn && attempt % 2 == 1) throw Busy("LATER", "simulated: not now");
+  if (attempt <= order.stubborn) throw Refused("NO", "simulated: no, though it is too late for that");
   step->execute("UPDATE sim_stock SET reserved = reserved - $2, sold = sold + $2 WHERE sku = $1", order.sku,
                 order.quantity);
   step->execute("DELETE FROM sim_reservation WHERE saga = $1", step.saga_id());
   step->execute("UPDATE sim_order SET status = 'CONFIRMED' WHERE saga = $1", step.saga_id());
+}
+
+// The provider as one process reaches it.
+struct Line {
+  Provider& provider;
+  Provider::Wait wait;
+};
+
+Saga<SimOrder> order_saga(const Line& line, const Plan& plan) {
+  return Saga<SimOrder>("sim.order")
+      .local("create", does<SimOrder>(create_order))
+      .undo(undoes<SimOrder>(fail_order))
+      .local("reserve", does<SimOrder>(reserve))
+      .undo(undoes<SimOrder>(give_back))
+      .holds("product", &SimOrder::sku, mode_of, when_busy_of)
+      .remote("charge", [line](Remote& step,
+                               SimOrder& order) { line.provider.act(step, {order.declined, order.kills}, line.wait); })
+      .retry(3, 50ms)
+      .pivot()
+      .local("confirm", does<SimOrder>(confirm))
+      .deadline(plan.saga_deadline);
 }
 
 std::int64_t balance(Local& step, const std::string& id) {
@@ -68,29 +117,39 @@ void add_balance(Local& step, const std::string& id, std::int64_t by) {
   step->execute("UPDATE sim_account SET balance = balance + $2 WHERE id = $1", id, by);
 }
 
+void read_balances(Local& step, SimTransfer& t) {
+  t.seen_from = balance(step, t.from);
+  t.seen_to = balance(step, t.to);
+  t.read_at = to_micros(step->now());
+}
+
+void debit(Local& step, SimTransfer& t) {
+  if (to_micros(step->now()) < t.read_at + t.think_ms * 1000)
+    throw BrokenInvariant{"I5", "saga " + step.saga_id() + " has not slept for as long as it should"};
+  set_balance(step, t.from, t.seen_from - t.amount);
+}
+
+void book(Local& step, SimTransfer& t) {
+  step->execute("INSERT INTO sim_transfer (saga, debit, credit, amount) VALUES ($1, $2, $3, $4)", step.saga_id(),
+                t.from, t.to, t.amount);
+  if (t.refused) throw Refused("NO", "simulated: the business says no");
+}
+
 Saga<SimTransfer> transfer_saga() {
   return Saga<SimTransfer>("sim.transfer")
-      .local("read",
-             [](Local& step, SimTransfer& t) {
-               t.seen_from = balance(step, t.from);
-               t.seen_to = balance(step, t.to);
-             })
+      .local("read", does<SimTransfer>(read_balances))
       .nothing_to_undo()
       .holds(
           "account", [](const SimTransfer& t) { return std::vector{t.from, t.to}; }, exclusive, wait_up_to(4s))
       .commit()
       .sleep("think", [](const SimTransfer& t) { return t.think_ms * 1ms; })
-      .local("debit", [](Local& step, SimTransfer& t) { set_balance(step, t.from, t.seen_from - t.amount); })
-      .undo([](Local& step, SimTransfer& t) { add_balance(step, t.from, t.amount); })
+      .local("debit", does<SimTransfer>(debit))
+      .undo(undoes<SimTransfer>([](Local& step, SimTransfer& t) { add_balance(step, t.from, t.amount); }))
       .commit()
-      .local("credit", [](Local& step, SimTransfer& t) { set_balance(step, t.to, t.seen_to + t.amount); })
-      .undo([](Local& step, SimTransfer& t) { add_balance(step, t.to, -t.amount); })
-      .local("book",
-             [](Local& step, SimTransfer& t) {
-               if (t.refused) throw Refused("NO", "simulated: the business says no");
-               step->execute("INSERT INTO sim_transfer (saga, debit, credit, amount) VALUES ($1, $2, $3, $4)",
-                             step.saga_id(), t.from, t.to, t.amount);
-             })
+      .local("credit",
+             does<SimTransfer>([](Local& step, SimTransfer& t) { set_balance(step, t.to, t.seen_to + t.amount); }))
+      .undo(undoes<SimTransfer>([](Local& step, SimTransfer& t) { add_balance(step, t.to, -t.amount); }))
+      .local("book", does<SimTransfer>(book))
       .pivot();
 }
 
@@ -112,72 +171,68 @@ Saga<SimTransfer> cross_saga() {
     return t.seen_to > 0 ? std::vector{t.to} : std::vector<std::string>{};
   };
   return Saga<SimTransfer>("sim.cross")
-      .local("first",
-             [](Local& step, SimTransfer& t) {
+      .local("first", does<SimTransfer>([](Local& step, SimTransfer& t) {
                enter(step, t.from);
                t.seen_to = 1;
-             })
-      .undo([](Local& step, SimTransfer& t) {
+             }))
+      .undo(undoes<SimTransfer>([](Local& step, SimTransfer& t) {
         leave(step, t.from);
         t.seen_to = 0;
-      })
+      }))
       .holds("place", &SimTransfer::from, exclusive, wait_up_to(4s))
       .commit()
       .sleep("think", [](const SimTransfer& t) { return t.think_ms * 1ms; })
-      .local("second", [](Local& step, SimTransfer& t) { enter(step, t.to); })
-      .undo([](Local& step, SimTransfer& t) { leave(step, t.to); })
+      .local("second", does<SimTransfer>([](Local& step, SimTransfer& t) { enter(step, t.to); }))
+      .undo(undoes<SimTransfer>([](Local& step, SimTransfer& t) { leave(step, t.to); }))
       .holds("place", known_later, exclusive, wait_up_to(4s))
       .commit()
-      .local("out",
-             [](Local& step, SimTransfer& t) {
+      .local("out", does<SimTransfer>([](Local& step, SimTransfer& t) {
                leave(step, t.from);
                leave(step, t.to);
-             })
+             }))
       .nothing_to_undo();
 }
 
-Saga<SimTrip> trip_saga(Provider& provider) {
+void hear(Local&, SimTrip& trip, const RawJson& payload) { trip.heard.push_back(payload.text); }
+
+Saga<SimTrip> trip_saga(const Line& line, const Plan& plan) {
   return Saga<SimTrip>("sim.trip")
-      .remote("book", [&provider](Remote& step, SimTrip&) { provider.act(step, false); })
-      .undo([&provider](Remote& step, SimTrip&) { provider.cancel(step); })
+      .remote("book", [line](Remote& step, SimTrip&) { line.provider.act(step, {}, line.wait); })
+      .undo([line](Remote& step, SimTrip& trip) { line.provider.cancel(step, trip.stuck, line.wait); })
       .retry(3, 50ms)
-      .await("go", "go", [](Local&, SimTrip&, const RawJson&) {})
+      .holds(
+          "product", &SimTrip::holds,
+          [](const SimTrip& trip) { return trip.holds.empty() ? std::nullopt : std::optional(shared); },
+          [](const SimTrip&) { return wait_up_to(3s); })
+      .await("go", "go", hear)
       .timeout(2s)
+      .local("pack", does<SimTrip>([](Local&, SimTrip&) {}))
+      .undo(undoes<SimTrip>([](Local&, SimTrip&) {}))
+      .await("sure", "go", hear)
+      .timeout(3s)
       .child<SimOrder>(
-          "order", order_saga(provider), [](const SimTrip& trip) { return trip.order; },
-          [](Local&, SimTrip&, const SimOrder&) {})
+          "order", order_saga(line, plan), [](const SimTrip& trip) { return trip.order; },
+          [](Local& step, SimTrip& trip, const SimOrder&) { note(step, trip, false); })
+      .undo(undoes<SimTrip>([](Local&, SimTrip&) {}))
+      .local("depart", does<SimTrip>([](Local&, SimTrip& trip) {
+               if (trip.grounded) throw Refused("GROUNDED", "simulated: no flights");
+             }))
       .nothing_to_undo()
-      .deadline(15s);
+      .deadline(plan.saga_deadline);
 }
 
 }  // namespace
 
-const Saga<SimOrder>& order_saga(Provider& provider) {
-  static Provider* reached = nullptr;
-  reached = &provider;
-  static const Saga<SimOrder> saga =
-      Saga<SimOrder>("sim.order")
-          .local("create", create_order)
-          .undo(fail_order)
-          .local("reserve", reserve)
-          .undo(give_back)
-          .holds("product", &SimOrder::sku, mode_of, when_busy_of)
-          .remote("charge", [](Remote& step, SimOrder& order) { reached->act(step, order.declined); })
-          .retry(3, 50ms)
-          .pivot()
-          .local("confirm", confirm)
-          .deadline(20s);
-  return saga;
-}
-
-void add_sagas(saga::Registry& registry, Provider& provider) {
-  registry.add(order_saga(provider).definition());
+void add_sagas(saga::Registry& registry, Provider& provider, Provider::Wait wait, const Plan& plan) {
+  const Line line{provider, std::move(wait)};
+  registry.add(order_saga(line, plan).definition());
   registry.add(transfer_saga().definition());
   registry.add(cross_saga().definition());
-  registry.add(trip_saga(provider).definition());
+  registry.add(trip_saga(line, plan).definition());
 }
 
 void create_saga_tables(Database& db) {
+  db.migrate(isolation::kComponent, isolation::isolation_migrations());
   db.migrate("sim.saga", kMigrations);
   db.write("stock", [](Transaction& tx) {
     for (int i = 0; i < kProducts; ++i)
@@ -185,50 +240,6 @@ void create_saga_tables(Database& db) {
     for (int i = 0; i < kAccounts; ++i)
       tx.execute("INSERT INTO sim_account VALUES ($1, $2)", "a" + std::to_string(i), kBalance);
   });
-}
-
-void Provider::suffer_before() {
-  const Rates& rates = stage_.plan.rates;
-  if (while_it_takes && stage_.dice.chance(rates.slow * 10)) while_it_takes(stage_.dice.between(10ms, 4s));
-  if (stage_.dice.chance(rates.server_error)) throw Unavailable("DOWN", "simulated: the provider is down");
-  if (stage_.dice.chance(rates.lost)) throw CommitUnknown("NO_ANSWER", "simulated: lost on the way there");
-}
-
-void Provider::suffer_after() {
-  const Rates& rates = stage_.plan.rates;
-  if (stage_.dice.chance(rates.crash_after)) throw Crash{};
-  if (stage_.dice.chance(rates.send_answer_lost)) {
-    stage_.markers.hit(Marker::bus_answer_lost);
-    throw CommitUnknown("NO_ANSWER", "simulated: lost on the way back");
-  }
-}
-
-void Provider::act(const Remote& step, bool declined) {
-  suffer_before();
-  if (declined) throw Refused("DECLINED", "simulated: no money");
-  if (cancelled_.contains(step.idempotency_key())) stage_.markers.hit(Marker::message_late);
-  else done_.emplace(step.idempotency_key(), step.saga_id());
-  suffer_after();
-}
-
-void Provider::cancel(const Remote& step) {
-  suffer_before();
-  const std::string undo = "/undo";
-  const std::string& key = step.idempotency_key();
-  cancelled_.insert(key.substr(0, key.size() - undo.size()));
-  suffer_after();
-}
-
-int Provider::effects_of(const std::string& saga_id) const {
-  int count = 0;
-  for (const auto& [key, saga] : done_) count += saga == saga_id && !cancelled_.contains(key);
-  return count;
-}
-
-int Provider::times_done(const std::string& saga_id) const {
-  int count = 0;
-  for (const auto& [key, saga] : done_) count += saga == saga_id;
-  return count;
 }
 
 }  // namespace skald::sim

@@ -1,18 +1,19 @@
-// The sagas that the simulated services run, and the world outside of the database
-// that their remote steps reach: it survives every crash and remembers every effect.
+// The sagas that the simulated services run, and what they work on.
 //
-//   sim.order     stock reserved in one guarded statement, a charge as the pivot
+//   sim.order     takes stock and looks only then whether there was enough; a charge as the pivot
 //   sim.transfer  reads, thinks, and writes what it computed: wrong without its locks
 //   sim.cross     two locks in either order, one after the other
-//   sim.trip      a booking that can be cancelled, a signal, and an order as its child
+//   sim.trip      a booking that can be cancelled, two signals of one name, and an order as its child
+//
+// Every local step and undo notes itself in sim_did and in the saga's own state: the two,
+// and the engine's log, must tell the same story.
 #pragma once
 
-#include <map>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "saga/runner.h"
-#include "sim/stage.h"
+#include "sim/provider.h"
 #include "skald/saga.h"
 
 namespace skald::sim {
@@ -23,47 +24,33 @@ struct SimOrder {
   std::string lock;              // "", shared, exclusive
   std::string when_busy;         // wait, retry, reject
   bool declined = false;
+  bool kills = false;            // its charge kills the caller
+  int stubborn = 0;              // so often its last step fails
+  std::vector<std::string> trail = {};
 };
-BOOST_DESCRIBE_STRUCT(SimOrder, (), (sku, quantity, lock, when_busy, declined))
+BOOST_DESCRIBE_STRUCT(SimOrder, (), (sku, quantity, lock, when_busy, declined, kills, stubborn, trail))
 
 struct SimTransfer {
   std::string from, to;
   std::int64_t amount = 0, seen_from = 0, seen_to = 0, think_ms = 0;
+  std::int64_t read_at = 0;      // microseconds of database time
   bool refused = false;
+  std::vector<std::string> trail = {};
 };
-BOOST_DESCRIBE_STRUCT(SimTransfer, (), (from, to, amount, seen_from, seen_to, think_ms, refused))
+BOOST_DESCRIBE_STRUCT(SimTransfer, (), (from, to, amount, seen_from, seen_to, think_ms, read_at, refused, trail))
 
 struct SimTrip {
   SimOrder order;
-  bool refused = false;
+  std::string holds;             // a product, shared, or ""
+  bool stuck = false;            // its booking cannot be cancelled
+  bool grounded = false;         // refused after everything else
+  std::vector<std::string> heard = {};
+  std::vector<std::string> trail = {};
 };
-BOOST_DESCRIBE_STRUCT(SimTrip, (), (order, refused))
+BOOST_DESCRIBE_STRUCT(SimTrip, (), (order, holds, stuck, grounded, heard, trail))
 
-// Charges and bookings by key, each at most once; a cancel that comes first keeps the
-// late one out. Calls are slow, lost on the way there or back, or kill their caller.
-class Provider {
- public:
-  explicit Provider(Stage& stage) : stage_(stage) {}
-
-  void act(const Remote& step, bool declined);
-  void cancel(const Remote& step);
-
-  int effects_of(const std::string& saga_id) const;   // that stand
-  int times_done(const std::string& saga_id) const;   // ever, the cancelled ones too
-
-  std::function<void(Duration)> while_it_takes = {};
-
- private:
-  void suffer_before();
-  void suffer_after();
-
-  Stage& stage_;
-  std::map<std::string, std::string> done_;            // key -> saga
-  std::set<std::string> cancelled_;
-};
-
-const Saga<SimOrder>& order_saga(Provider& provider);
-void add_sagas(saga::Registry& registry, Provider& provider);
+// `wait` lets time pass in the process whose registry it is.
+void add_sagas(saga::Registry& registry, Provider& provider, Provider::Wait wait, const Plan& plan);
 void create_saga_tables(Database& db);
 
 inline constexpr std::int64_t kStockPerProduct = 30;

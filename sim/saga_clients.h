@@ -1,4 +1,4 @@
-// Those who start sagas, and send the signals that some wait for.
+// Those who start sagas, send the signals that some wait for, and have some undone.
 #pragma once
 
 #include "sim/process.h"
@@ -13,10 +13,13 @@ class SagaClients {
 
  private:
   void signal(Process& process);
+  void send(Process& process, const std::string& saga_id, const std::string& signal);
+  void compensate(Process& process);
   SimOrder draw_order();
   SimTransfer draw_transfer(std::string_view prefix);
+  SimTrip draw_trip();
   template <class State>
-  void start(Process& process, const std::string& type, State state);
+  void start(Process& process, const std::string& type, State state, std::string key);
 
   Stage& stage_;
   SagaLedger& ledger_;

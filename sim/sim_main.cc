@@ -2,11 +2,13 @@
 //
 //   skald_sim --seeds 20000                        many runs
 //   skald_sim --seeds 1 --first 42 --trace         every decision of one
-//   skald_sim --planted                            breaks each rule in turn and tells what noticed it
+//   skald_sim --workload sagas --seeds 3000        the same of sagas
+//   skald_sim --planted [--workload sagas]         breaks each rule in turn and tells what noticed it
 //   skald_sim --seeds 1 --first 1 --break RULE --trace   how it was noticed
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -26,13 +28,13 @@ struct Options {
   std::uint64_t seeds = 1000, first = 1;
   int jobs = 2;
   bool trace = false, planted = false;
-  Workload workload = Workload::outbox;
+  std::optional<Workload> workload;
   std::string break_rule;
 };
 
 int usage() {
   std::cerr << "usage: skald_sim [--workload outbox|sagas] [--seeds N] [--first SEED] [--jobs N] [--trace] [--break "
-               "RULE] | --planted [--jobs N]\n";
+               "RULE] | --planted [--workload outbox|sagas] [--jobs N]\n";
   return 2;
 }
 
@@ -41,7 +43,8 @@ double seconds_since(const Clock& clock, Instant begun) {
 }
 
 int run_one(const Options& options) {
-  const Run run = simulate(options.first, options.workload, options.trace ? &std::cout : nullptr);
+  const Run run =
+      simulate(options.first, options.workload.value_or(Workload::outbox), options.trace ? &std::cout : nullptr);
   std::cout << "seed " << run.seed << ": " << run.decisions << " decisions, hash " << std::hex << run.hash << std::dec
             << "\n";
   if (!run.broken) return 0;
@@ -49,10 +52,11 @@ int run_one(const Options& options) {
   return 1;
 }
 
-bool print_markers(const Markers& markers, std::uint64_t seeds) {
+bool print_markers(const Markers& markers, Workload workload, std::uint64_t seeds) {
   bool all = true;
   for (std::size_t i = 0; i < kMarkers; ++i) {
     const auto marker = static_cast<Marker>(i);
+    if (!is_wanted(marker, workload)) continue;
     const bool missing = markers.of(marker) == 0 && seeds >= kMarkersWanted;
     all = all && !missing;
     std::cout << "  sometimes " << name_of(marker) << ": " << markers.of(marker) << (missing ? "  NEVER HIT" : "")
@@ -65,12 +69,13 @@ int run_many(const Options& options) {
   const auto clock = system_clock();
   const Instant begun = clock->steady();
   const auto jobs = static_cast<std::uint64_t>(options.jobs);
+  const Workload workload = options.workload.value_or(Workload::outbox);
   Markers markers;
   std::uint64_t done = 0, decisions = 0, failed = 0;
   const auto work = [&](int worker, const Say& say) {
     Markers mine;
     for (auto i = static_cast<std::uint64_t>(worker); i < options.seeds; i += jobs) {
-      const Run run = simulate(options.first + i, options.workload);
+      const Run run = simulate(options.first + i, workload);
       mine.add(run.markers);
       say("done " + std::to_string(run.decisions));
       if (run.broken)
@@ -102,7 +107,7 @@ int run_many(const Options& options) {
     return failed < 20;
   });
   const double took = seconds_since(*clock, begun);
-  const bool all_hit = print_markers(markers, done);
+  const bool all_hit = print_markers(markers, workload, done);
   std::cout << done << " seeds, " << decisions << " decisions in " << took << " s; " << failed << " failed\n";
   if (failed > 0) std::cout << "replay one with: skald_sim --seeds 1 --first SEED --trace\n";
   if (!whole) std::cout << "a worker process died\n";
@@ -110,7 +115,8 @@ int run_many(const Options& options) {
 }
 
 int run_planted(const Options& options) {
-  const auto bugs = planted_bugs();
+  std::vector<PlantedBug> bugs(planted_bugs().begin(), planted_bugs().end());
+  if (options.workload) std::erase_if(bugs, [&](const PlantedBug& bug) { return bug.workload != *options.workload; });
   std::vector<PlantedRow> rows;
   for (const PlantedBug& bug : bugs)
     rows.push_back({std::string(bug.name), std::string(bug.sentence), "", "a worker died in it"});
@@ -140,11 +146,14 @@ int run_planted(const Options& options) {
   return whole && caught == std::ssize(rows) ? 0 : 1;
 }
 
-int run(const Options& options) {
+int run(Options options) {
   if (options.planted) return run_planted(options);
   std::optional<Broken> broken;
-  for (const PlantedBug& bug : planted_bugs())
-    if (bug.name == options.break_rule) broken.emplace(bug.rule);
+  for (const PlantedBug& bug : planted_bugs()) {
+    if (bug.name != options.break_rule) continue;
+    broken.emplace(bug.rule);
+    options.workload = bug.workload;
+  }
   if (!options.break_rule.empty() && !broken) return usage();
   return options.seeds == 1 ? run_one(options) : run_many(options);
 }

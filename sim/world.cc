@@ -35,7 +35,7 @@ World::World(std::uint64_t seed, Workload workload, std::ostream* trace)
       clients_(stage_, ledger_),
       operators_(stage_),
       provider_(stage_),
-      saga_ledger_(stage_, provider_),
+      saga_ledger_(stage_),
       saga_clients_(stage_, saga_ledger_) {
   stage_.disk.migrate(tables::kComponent, tables::migrations());
   http::migrate_api_keys(stage_.disk);
@@ -96,6 +96,7 @@ void World::run() {
   ledger_.check_end();
   if (!runs_sagas()) return;
   help_parked_sagas();
+  provider_.deliver_late();
   saga_ledger_.check_end();
 }
 
@@ -194,7 +195,7 @@ void World::start(int index) {
                                            [this, &slot](std::string_view name) {
                                              ledger_.wrote(name);
                                              ledger_.observe();
-                                             if (runs_sagas()) saga_ledger_.observe();
+                                             if (runs_sagas()) saga_ledger_.observe(name);
                                              if (name == "beat")
                                                ledger_.beat_seen(slot.process->worker(), slot.process->beat_began());
                                              if (name == "give partition back") stage_.markers.hit(Marker::handed_over);

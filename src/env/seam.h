@@ -37,9 +37,51 @@ enum class Rule {
   crash_counted,              // an event that crashes its process is parked
   fallback_synced,            // the fallback file is synced before it counts
   wake_flag_cleared_first,    // the wake-up flag is cleared before the scan
-  saga_fence_checked,         // a saga's transaction checks and locks its fence first
+  // Who runs a saga.
+  saga_fence_checked,         // a saga's transaction looks first whether it is still its own
+  saga_fence_locked,          // and keeps others away until it has committed
+  saga_crashes_counted,       // a saga whose owners keep dying is parked
+  adrift_sagas_released,      // what a worker took after it was declared dead becomes due
+  lost_claims_released,       // what was claimed without an answer becomes due
+  business_key_checked,       // one live saga per type and key
+  business_key_locked,        // two starts with one key come one after the other
+  // What is done, and undone.
+  failed_step_discarded,      // nothing of a step that fails is committed
+  state_restored,             // a step that runs again finds the state as it was
+  log_stored,                 // what was done stands in the saga's log
+  only_done_is_undone,        // a step that was refused has no undo
+  undone_in_reverse,          // what was done last is undone first
+  pivot_is_final,             // behind the pivot nothing is undone
+  failing_undo_parked,        // an undo that keeps failing calls a person
+  // Remote calls.
+  intent_committed_first,     // the table says that a call is made before it is
+  result_kept,                // the answer of a call outlives the failure of what follows
+  same_key_every_call,        // a call is repeated under the same key
   unknown_not_guessed,        // a call without an answer is not taken as failed
+  asked_pivot_awaited,        // nothing is undone while the pivot has no answer
+  // Semantic locks.
+  locks_taken_first,          // a step waits for its locks before it runs
+  locks_in_global_order,      // everybody asks for locks in the same order
   locks_released_at_end,      // the last transaction of a saga gives its locks back
+  lock_place_probed,          // who looks at a lock's place keeps others away from it
+  lock_queue_entered_alone,   // a queue is changed by one transaction at a time
+  lock_given_back_alone,      // who gives a lock back sees who else does
+  queue_not_overtaken,        // who comes later waits behind those who wait
+  granted_on_release,         // the next in the queue gets what is given back
+  grant_beats_timeout,        // who was granted a lock has it, however late it looks
+  child_leaves_locks,         // a child's locks are its root's, to the root's end
+  // Waits.
+  signal_kept,                // a signal may come before anybody waits for it
+  signal_taken_once,          // a signal ends one wait
+  signal_meets_row,           // a signal and the wait for it do not miss each other
+  sleep_kept,                 // a sleep that is disturbed goes on
+  parent_told,                // a child's end wakes its parent
+  child_end_awaited,          // a parent that looks after its child does not miss its end
+  // Countermeasures beside the locks.
+  late_action_kept_out,       // an action that its undo has overtaken does nothing
+  repetition_known,           // an action that comes again does nothing
+  permit_checked,             // who holds a permit no longer has no effect
+  version_gap_waits,          // versions are applied in the order of their numbers
 };
 
 bool holds(Rule rule);

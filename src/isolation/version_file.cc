@@ -3,6 +3,8 @@
 // to which all is applied.
 #include "skald/version_file.h"
 
+#include "env/seam.h"
+
 namespace skald {
 namespace {
 
@@ -72,7 +74,7 @@ Arrival VersionFile::store(Transaction& tx, VersionEntry entry, Head head) const
   entry.at = tx.now();
   entry.settled_at = entry.status == VersionStatus::PENDING ? Time{} : entry.at;
   tx.insert(entry);
-  if (entry.seq != head.applied + 1) return Arrival::kept;
+  if (entry.seq != head.applied + 1 && seam::holds(seam::Rule::version_gap_waits)) return Arrival::kept;
   apply_(tx, entry);
   head.applied = entry.seq;
   if (head.last > head.applied) head.applied = apply_kept(tx, entry.resource, head.applied);

@@ -42,7 +42,8 @@ Membership::Result Membership::run_once() {
     std::lock_guard lock(mutex_);
     good_until_ = sent + options_.lease * 4 / 5;
   }
-  if (pulse.sagas_adrift) db_.write("release sagas", [](Transaction& tx) { tables::saga::release_adrift(tx); });
+  if (pulse.sagas_adrift && seam::holds(seam::Rule::adrift_sagas_released))
+    db_.write("release sagas", [](Transaction& tx) { tables::saga::release_adrift(tx); });
   const auto dead = observe(pulse.beats, sent, env_.clock.steady());
   if (!dead.empty()) take_over(dead);
   const std::size_t workers = pulse.beats.size() - dead.size();

@@ -136,5 +136,39 @@ TEST_P(ConstructsTest, AChildsEndIsItsParentsStep) {
   EXPECT_EQ(effects("a"), 1);
 }
 
+TEST_P(ConstructsTest, AParentWaitsForItsChildsEndBeyondItsDeadline) {
+  const auto leg = Saga<Trip>("leg")
+                       .await("pay", "paid", [](Local&, Trip&, const RawJson&) {})
+                       .timeout(1h)
+                       .local("fly", adds("leg"))
+                       .nothing_to_undo();
+  const auto trip = Saga<Trip>("trip")
+                        .child<Trip>(
+                            "leg", leg, [](const Trip& t) { return t; }, [](Local&, Trip&, const Trip&) {})
+                        .undo(removes("leg"))
+                        .commit()
+                        .local("a", adds("a"))
+                        .nothing_to_undo()
+                        .deadline(1us);
+  know(leg);
+  know(trip);
+  const Started begun = run(trip);
+  const std::string child = begun.id + ".0";
+  EXPECT_THROW(db().write("undo", [&](Transaction& tx) { runner_->compensate(tx, begun.id, "why"); }), Conflict);
+  // Disturbed, it looks after its child and waits on.
+  db().write("wake", [&](Transaction& tx) { tables::saga::wake(tx, std::span(&begun.id, 1)); });
+  runner_->note_due(Duration::zero());
+  settle(*runner_);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::WAITING);
+  db().write("pay", [&](Transaction& tx) { runner_->signal(tx, child, "paid", "{}", "s"); });
+  runner_->note_due(Duration::zero());
+  settle(*runner_);
+  EXPECT_EQ(view(child).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(begun.id).error->code, "DEADLINE");
+  EXPECT_EQ(effects("leg"), 0) << "what the child did is undone";
+  EXPECT_EQ(effects("a"), 0);
+}
+
 }  // namespace
 }  // namespace skald::saga

@@ -54,12 +54,13 @@ After Group::run(std::string_view worker) {
   const bool ours = saga_.newborn || tables::saga::hold(tx_, saga_.row.id, saga_.row.owner, saga_.row.fence);
   if (!ours && seam::holds(Rule::saga_fence_checked))
     throw Stale("SAGA_TAKEN", "another worker has taken this saga over");
-  if (saga_.newborn && saga_.unique_key && tables::saga::find_live(tx_, saga_.row.type, saga_.row.key))
+  if (saga_.newborn && saga_.unique_key && seam::holds(Rule::business_key_checked) &&
+      tables::saga::find_live(tx_, saga_.row.type, saga_.row.key))
     throw Conflict("SAGA_RUNS", "a saga of this type and key is under way");
   if (trial_.alone) locks_.enter(tx_, saga_, saga_.progress.step);
   if (saga_.newborn) record_begin(saga_);
   After after = After::parked;
-  if (saga_.row.take_overs >= kTakeOversMax) {
+  if (saga_.crashed_too_often()) {
     after = park({"CRASHED", "every worker that took it in hand died", ""});
   } else {
     after = run_steps();
@@ -85,14 +86,14 @@ After Group::run_steps() {
   }
   for (;;) {
     const Next what = next(definition, saga_.progress, saga_.state.get());
-    if (const auto stop = trial_.stops.find(trial_.ran); stop != trial_.stops.end()) {
+    if (what.act == Next::Act::finish) return After::ended;
+    if (const Met* known = known_trouble(what)) {
       ++trial_.ran;
-      saga_.operations.insert(saga_.operations.end(), stop->second.reads.begin(), stop->second.reads.end());
-      if (const auto after = meet(what, stop->second.trouble)) return *after;
+      saga_.operations.insert(saga_.operations.end(), known->reads.begin(), known->reads.end());
+      if (const auto after = meet(what, known->trouble)) return *after;
       turned_back_ = false;
       continue;
     }
-    if (what.act == Next::Act::finish) return After::ended;
     if (const auto after = run_one(what)) return *after;
     ++trial_.ran;
     if (std::exchange(turned_back_, false)) continue;
@@ -104,11 +105,21 @@ After Group::run_steps() {
   }
 }
 
+// What an earlier run met here. Where others have changed what the steps read since then,
+// this run may come to another step: then there is nothing to meet. (At 0 it is what all
+// of them came to, which are undone by the rollback.)
+const Met* Group::known_trouble(const Next& what) const {
+  const auto stop = trial_.stops.find(trial_.ran);
+  if (stop == trial_.stops.end()) return nullptr;
+  return stop->first == 0 || stop->second.trouble.failure.step == what.step->name ? &stop->second : nullptr;
+}
+
 // Empty: done, go on.
 std::optional<After> Group::run_one(const Next& what) {
   step_begun_ = env_.clock.now();
   if (what.act == Next::Act::run) {
-    const auto after = take_locks(what);
+    const bool first = seam::holds(Rule::locks_taken_first) || saga_.progress.queued;
+    const auto after = first ? take_locks(what) : std::nullopt;
     if (after || turned_back_) return after;
     switch (what.step->kind) {
       case Kind::sleep: return sleep(what);
@@ -119,12 +130,17 @@ std::optional<After> Group::run_one(const Next& what) {
   }
   const Actions& actions = what.act == Next::Act::undo ? what.step->undo : what.step->run;
   if (actions.remote) {
-    saga_.progress.called = true;
+    saga_.progress.called = seam::holds(Rule::intent_committed_first);
     return After::call;
   }
-  attempt(what, [&](Local& step) { actions.local(step, saga_.state.get(), step.context().element); });
+  try {
+    attempt(what, [&](Local& step) { actions.local(step, saga_.state.get(), step.context().element); });
+  } catch (...) {
+    if (!trial_.met || seam::holds(Rule::failed_step_discarded)) throw;
+    return meet(what, std::exchange(trial_.met, std::nullopt)->trouble);
+  }
   done(what, what.act == Next::Act::undo ? "UNDONE" : "DONE");
-  return std::nullopt;
+  return seam::holds(Rule::locks_taken_first) ? std::nullopt : take_locks(what);
 }
 
 void Group::attempt(const Next& what, const std::function<void(Local&)>& code) {
@@ -190,7 +206,7 @@ std::optional<After> Group::meet(const Next& what, const Trouble& trouble) {
 
 std::optional<After> Group::sleep(const Next& what) {
   if (saga_.progress.called) {
-    if (saga_.progress.wait_until && tx_.now() < *saga_.progress.wait_until)
+    if (saga_.progress.wait_until && tx_.now() < *saga_.progress.wait_until && seam::holds(Rule::sleep_kept))
       return wait(SagaStatus::WAITING, saga_.progress.wait_until);
     done(what, "DONE");
     return std::nullopt;
@@ -241,7 +257,9 @@ std::optional<After> Group::run_child(const Next& what) {
     woken_.push_back(id);
     return wait(SagaStatus::WAITING, std::nullopt);
   }
-  const auto child = tables::saga::find(tx_, id);
+  // Not before the child's own transaction is over: it wakes nobody who looks at it just now.
+  const bool alone = seam::holds(Rule::child_end_awaited);
+  const auto child = alone ? tables::saga::find_locked(tx_, id) : tables::saga::find(tx_, id);
   if (!child || !has_ended(child->status)) return wait(SagaStatus::WAITING, std::nullopt);
   if (child->status == SagaStatus::COMPENSATED) {
     const Failure failure{child->error_code, child->error_message, what.step->name};
@@ -274,7 +292,7 @@ void Group::store(After after, std::string_view worker) {
     if (seam::holds(Rule::locks_released_at_end)) locks_.release(tx_, saga_, trial_.alone);
     for (const Step& step : saga_.definition->steps)
       if (step.kind == Kind::await && !saga_.newborn) tables::signal::forget(tx_, row.id);
-    if (!row.parent.empty()) woken_.push_back(row.parent);
+    if (!row.parent.empty() && seam::holds(Rule::parent_told)) woken_.push_back(row.parent);
     record_finish(saga_, progress.undoing ? checker::Outcome::compensated : checker::Outcome::completed);
   } else {
     if (after == After::go_on || after == After::call)
@@ -285,13 +303,15 @@ void Group::store(After after, std::string_view worker) {
   const bool owned = (after == After::go_on || after == After::call) && !worker.empty();
   row.owner = owned ? worker : std::string_view();
   row.wake_at = wake_at_;
+  if (after == After::wait && row.deadline_at && can_expire(*saga_.definition, progress))
+    row.wake_at = std::min(row.wake_at.value_or(Time::max()), *row.deadline_at);
   if ((after == After::go_on || after == After::call) && !owned) row.wake_at = tx_.now();
   row.take_overs = after == After::parked ? row.take_overs : 0;
   row.error_code = progress.failure ? progress.failure->code : "";
   row.error_message = progress.failure ? progress.failure->message : "";
   row.progress = to_json(progress);
   row.state = saga_.definition->codec.write(saga_.state.get());
-  row.log = std::move(saga_.log);
+  if (seam::holds(Rule::log_stored)) row.log = std::move(saga_.log);
   if (saga_.newborn) tables::saga::insert(tx_, row);
   else tables::saga::update(tx_, row);
   for (const std::string& id : locks_.woken()) woken_.push_back(id);

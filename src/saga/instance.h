@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "env/seam.h"
 #include "saga/progress.h"
 #include "skald/checker.h"
 #include "store/tables/saga.h"
@@ -28,8 +29,11 @@ struct Instance {
   // A copy whose state can be changed and thrown away.
   Instance draft() const {
     Instance copy = *this;
-    copy.state = definition->codec.copy(state.get());
+    if (seam::holds(seam::Rule::state_restored)) copy.state = definition->codec.copy(state.get());
     return copy;
+  }
+  bool crashed_too_often() const {
+    return row.take_overs >= kTakeOversMax && seam::holds(seam::Rule::saga_crashes_counted);
   }
   StepContext context(const Next& what, int element) const {
     return {row.id, row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element)};

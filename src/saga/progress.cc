@@ -41,6 +41,7 @@ void begin_undo(Progress& progress, int undo_to, std::optional<Failure> failure)
   progress.called = false;
   progress.wait_until.reset();
   progress.failure = std::move(failure);
+  if (!seam::holds(Rule::undone_in_reverse)) std::ranges::reverse(progress.done);
 }
 
 int step_named(const Definition& definition, const std::string& name) {
@@ -54,8 +55,14 @@ const Step* step_in_hand(const Definition& definition, const Progress& progress)
   return index < definition.steps.size() ? &definition.steps[index] : nullptr;
 }
 
+// Its end decides whether there is something to undo: nobody turns back before.
+bool has_child_under_way(const Definition& definition, const Progress& progress) {
+  const Step* in_hand = step_in_hand(definition, progress);
+  return in_hand != nullptr && in_hand->kind == Kind::child && progress.called && !progress.undoing;
+}
+
 bool can_go_back(const Definition& definition, const Progress& progress) {
-  return !progress.past_pivot && !definition.forward_only;
+  return !(progress.past_pivot && seam::holds(Rule::pivot_is_final)) && !definition.forward_only;
 }
 
 // What may have happened counts as done, so that its cancel is among the undos.
@@ -118,7 +125,8 @@ void succeed(Progress& progress, const Next& what, int element, const void* stat
 Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble) {
   ++progress.attempt;
   if (what.act == Next::Act::undo) {
-    return progress.attempt < kUndoTries ? Verdict::again : Verdict::help;
+    const bool go_on = progress.attempt < kUndoTries || !seam::holds(Rule::failing_undo_parked);
+    return go_on ? Verdict::again : Verdict::help;
   }
   if (trouble.kind == Trouble::Kind::unknown)  // never guessed, and not counted as a failure
     return progress.attempt < kUnknownTries ? Verdict::again : Verdict::help;
@@ -142,6 +150,7 @@ Verdict fail(const Definition& definition, Progress& progress, const Next& what,
     return Verdict::again;
   }
   assume_done(progress, what, trouble);
+  if (!seam::holds(Rule::only_done_is_undone)) progress.done.push_back({what.index, what.elements.front()});
   begin_undo(progress, 0, trouble.failure);
   return Verdict::undo;
 }
@@ -152,20 +161,24 @@ Duration pause_after(const Retry& retry, int attempt, Random& random) {
   return pause + pause * jitter / 4000;
 }
 
+bool can_expire(const Definition& definition, const Progress& progress) {
+  return !progress.undoing && can_go_back(definition, progress) && !has_child_under_way(definition, progress);
+}
+
 bool expire(const Definition& definition, Progress& progress, const void* state) {
-  if (progress.undoing || !can_go_back(definition, progress)) return true;
+  if (!can_expire(definition, progress)) return true;
   const auto* in_hand = step_in_hand(definition, progress);
   return turn_back(definition, progress, state,
                    {"DEADLINE", "the saga did not end before its deadline", in_hand ? in_hand->name : ""});
 }
 
 bool turn_back(const Definition& definition, Progress& progress, const void* state, Failure failure) {
-  if (!can_go_back(definition, progress) || progress.undoing) return false;
+  if (!can_expire(definition, progress)) return false;
   const Step* in_hand = step_in_hand(definition, progress);
   const bool asked = in_hand != nullptr && in_hand->kind == Kind::remote && progress.called;
   if (asked && seam::holds(Rule::unknown_not_guessed)) {
     // The call may have worked: only a cancel by key can undo what nobody knows of.
-    if (in_hand->pivot || !in_hand->undo.remote) return false;
+    if (!in_hand->undo.remote && seam::holds(Rule::asked_pivot_awaited)) return false;
     for (const int element : next(definition, progress, state).elements)
       progress.done.push_back({progress.step, element});
   }

@@ -81,9 +81,11 @@ struct Trouble {
 // Turns progress towards it. `again`: the same once more, after pause_after().
 Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble);
 Duration pause_after(const Retry& retry, int attempt, Random& random);
-// Undoes what was done. False: there is no way back, because of the pivot or because
-// a call that cannot be cancelled has no answer yet.
+// Undoes what was done. False: there is no way back, because of the pivot, because a
+// call that cannot be cancelled has no answer yet, or because a child has not ended.
 bool turn_back(const Definition& definition, Progress& progress, const void* state, Failure failure);
+// Whether its deadline matters: before the pivot, while no child is under way, whose end comes first.
+bool can_expire(const Definition& definition, const Progress& progress);
 // The saga's time is over: turned back, or past the point where that matters. False: help is needed.
 bool expire(const Definition& definition, Progress& progress, const void* state);
 // Undoes everything, then begins anew: a lock out of order was not free. False: too often.

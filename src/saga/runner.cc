@@ -184,7 +184,7 @@ Runner::Handle Runner::load(tables::saga::Row row) const {
 
 After Runner::step(Instance& saga, After before) {
   const bool asked = before == After::call || (saga.progress.called && awaits_answer(saga));
-  if (!asked || saga.row.take_overs >= kTakeOversMax) return commit(saga, std::nullopt);
+  if (!asked || saga.crashed_too_often()) return commit(saga, std::nullopt);
   const bool asked_before = before != After::call && seam::holds(seam::Rule::unknown_not_guessed);
   return commit(saga, call(env_, saga, asked_before, hooks_.side_by_side));
 }
@@ -216,6 +216,7 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     } catch (...) {
       if (!trial.met) throw;
       if (std::exchange(result_alone, false)) {
+        if (!seam::holds(seam::Rule::result_kept)) throw;
         commit_result_alone(saga);
         continue;
       }
@@ -304,7 +305,7 @@ Duration Runner::poll() {
   const bool adrift = adrift_.exchange(false);
   try {
     db_.write("claim sagas", [&](Transaction& tx) {
-      if (adrift) tables::saga::release_others(tx, worker, held());
+      if (adrift && seam::holds(seam::Rule::lost_claims_released)) tables::saga::release_others(tx, worker, held());
       claimed = tables::saga::claim_due(tx, worker, known, room);
       next = tables::saga::next_wake(tx, known);
       at = tx.now();

@@ -1,4 +1,5 @@
 // Runner: what people and other code decide about a saga.
+#include "env/seam.h"
 #include "saga/recording.h"
 #include "saga/runner.h"
 #include "store/tables/signal.h"
@@ -7,7 +8,7 @@ namespace skald::saga {
 namespace {
 
 tables::saga::Row live_saga(Transaction& tx, std::string_view id) {
-  auto row = tables::saga::find_locked(tx, id);
+  auto row = seam::holds(seam::Rule::signal_meets_row) ? tables::saga::find_locked(tx, id) : tables::saga::find(tx, id);
   if (!row) throw NotFound("SAGA_NOT_FOUND", "there is no saga with this id");
   if (has_ended(row->status)) throw Conflict("SAGA_ENDED", "the saga has ended: nothing about it can be changed");
   return std::move(*row);
@@ -18,6 +19,7 @@ tables::saga::Row live_saga(Transaction& tx, std::string_view id) {
 void Runner::signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
                     std::string_view id) {
   const auto row = live_saga(tx, saga_id);
+  if (row.status != SagaStatus::WAITING && !seam::holds(seam::Rule::signal_kept)) return;
   if (!tables::signal::insert(tx, id, saga_id, name, payload)) return;
   if (row.owner.empty() && row.status == SagaStatus::WAITING) tables::saga::wake(tx, std::span(&row.id, 1));
 }
@@ -44,8 +46,10 @@ void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_v
   Instance saga = *load(row);
   const std::size_t known = saga.progress.done.size();
   if (!turn_back(*saga.definition, saga.progress, saga.state.get(), {"COMPENSATED_BY_HAND", std::string(why), ""}))
-    throw Conflict("NO_WAY_BACK",
-                   "the saga is past its pivot, is being undone, or waits for an answer that cannot be cancelled");
+    throw Conflict(
+        "NO_WAY_BACK",
+        "the saga is past its pivot, is being undone, or waits for its child or for an answer that cannot be "
+        "cancelled");
   record_assumed(saga, known);
   SemanticLocks locks;
   locks.leave_queue(tx, saga);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "env/seam.h"
 #include "saga/recording.h"
 
 namespace skald::saga {
 namespace {
 
+using seam::Rule;
 using tables::semantic_lock::Place;
 using tables::semantic_lock::Request;
 using tables::semantic_lock::Row;
@@ -15,17 +17,45 @@ namespace table = tables::semantic_lock;
 
 auto order_of(const Place& place) { return std::tie(place.resource, place.key); }
 
+bool covers(LockMode held, LockMode wanted) { return held == LockMode::exclusive || wanted == LockMode::shared; }
+
 bool holds(const Instance& saga, const Request& request) {
   return std::ranges::any_of(saga.progress.locks, [&](const Held& held) {
-    return held.resource == request.place.resource && held.key == request.place.key &&
-           (held.mode == LockMode::exclusive || request.mode == LockMode::shared);
+    return held.resource == request.place.resource && held.key == request.place.key && covers(held.mode, request.mode);
   });
 }
 
-// The row that stands in the way of `request`, by its holder or by who came first.
-const Row* obstacle(const std::vector<Row>& rows, const Request& request, const std::string& root) {
+// What the saga has at the place already, or its root, or another child of that.
+const Row* own_row(const std::vector<Row>& rows, const Place& place, const std::string& root) {
+  const auto found = std::ranges::find_if(rows, [&](const Row& row) { return row.place == place && row.root == root; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+void remember(Progress& progress, const Request& request) {
+  for (Held& held : progress.locks) {
+    if (held.resource != request.place.resource || held.key != request.place.key) continue;
+    held.mode = request.mode;
+    return;
+  }
+  progress.locks.push_back({request.place.resource, request.place.key, request.mode});
+}
+
+// Whether to wait for `place` can lead to no circle: all that its root holds comes before it.
+bool in_order(Transaction& tx, const Instance& saga, const Place& place) {
+  if (!seam::holds(Rule::locks_in_global_order)) return true;
+  std::vector<Place> held;
+  for (const Held& lock : saga.progress.locks) held.push_back({lock.resource, lock.key});
+  if (saga.row.root != saga.row.id) std::ranges::move(table::held_by(tx, saga.row.root), std::back_inserter(held));
+  return std::ranges::all_of(held, [&](const Place& one) { return order_of(one) < order_of(place); });
+}
+
+// The row that stands in the way of `request`, by its holder or by who came first. Who
+// is inside already has been waited for by all who came later.
+const Row* obstacle(const std::vector<Row>& rows, const Request& request, const std::string& root,
+                    bool inside = false) {
   for (const Row& row : rows) {
     if (row.place != request.place || row.root == root) continue;
+    if (!row.granted && (inside || !seam::holds(Rule::queue_not_overtaken))) continue;
     const bool compatible = row.granted && row.mode == LockMode::shared && request.mode == LockMode::shared;
     if (!compatible) return &row;
   }
@@ -74,7 +104,8 @@ std::vector<const Row*> heirs(const std::vector<Row>& rows, const Place& place, 
 std::vector<Row> rows_at(Transaction& tx, const std::vector<Place>& places, bool alone) {
   if (alone) return table::enter(tx, places);
   std::vector<Request> requests;
-  for (const Place& place : places) requests.push_back({place, LockMode::exclusive});
+  const LockMode mode = seam::holds(Rule::lock_given_back_alone) ? LockMode::exclusive : LockMode::shared;
+  for (const Place& place : places) requests.push_back({place, mode});
   auto rows = table::probe(tx, requests);
   if (!rows) throw PlaceTaken{};
   return std::move(*rows);
@@ -132,21 +163,24 @@ LockAnswer SemanticLocks::take(Transaction& tx, Instance& saga, int index, bool 
     if (!found) throw PlaceTaken{};
     rows = std::move(*found);
   }
-  bool later_only = true;
-  for (const Held& held : saga.progress.locks)
-    later_only = later_only && std::tie(held.resource, held.key) < order_of(requests.front().place);
   for (const Request& request : requests) {
-    const Row* holder = obstacle(rows, request, saga.row.root);
+    const Row* own = own_row(rows, request.place, saga.row.root);
+    if (own != nullptr && covers(own->mode, request.mode)) continue;
+    const Row* holder = obstacle(rows, request, saga.row.root, own != nullptr);
     if (holder == nullptr) {
-      saga.progress.locks.push_back({request.place.resource, request.place.key, request.mode});
-      taken_.push_back({request.place, saga.row.root, saga.row.id, request.mode, true, 0, tx.now(), step.name});
-      record_lock(saga, checker::Kind::lock, taken_.back());
+      remember(saga.progress, request);
+      const Row taken{request.place, saga.row.root, saga.row.id, request.mode, true, 0, tx.now(), step.name};
+      const auto just_taken = std::ranges::find(taken_, request.place, &Row::place);
+      if (own != nullptr) table::make_exclusive(tx, request.place, saga.row.root);
+      else if (just_taken != taken_.end()) just_taken->mode = request.mode;
+      else taken_.push_back(taken);
+      record_lock(saga, checker::Kind::lock, taken);
       continue;
     }
     const WhenBusy policy = policy_of(saga, request.place);
     if (policy.kind != WhenBusy::Kind::wait)
       return {LockAnswer::Kind::refused, busy(*holder, policy, step.name, is_parked(tx, holder->root))};
-    if (!later_only) return {LockAnswer::Kind::out_of_order, {}};
+    if (own != nullptr || !in_order(tx, saga, request.place)) return {LockAnswer::Kind::out_of_order, {}};
     if (!alone) throw PlaceTaken{};  // to stand in the queue one must be alone at its end
     table::insert(tx, {request.place, saga.row.root, saga.row.id, request.mode, false, 0, tx.now(), step.name});
     saga.progress.queued = Held{request.place.resource, request.place.key, request.mode};
@@ -162,15 +196,15 @@ LockAnswer SemanticLocks::settle_queued(Transaction& tx, Instance& saga) {
   const Place place{queued.resource, queued.key};
   const auto rows = table::enter(tx, std::span(&place, 1));
   const auto own = std::ranges::find_if(rows, [&](const Row& row) { return row.root == saga.row.root; });
-  const bool granted = own != rows.end() && own->granted;
+  const bool in_time = saga.progress.wait_until && tx.now() < *saga.progress.wait_until;
+  const bool granted = own != rows.end() && own->granted && (in_time || seam::holds(Rule::grant_beats_timeout));
   if (granted) {
     saga.progress.locks.push_back(queued);
     saga.progress.queued.reset();
     saga.progress.wait_until.reset();
     return {};
   }
-  if (own != rows.end() && saga.progress.wait_until && tx.now() < *saga.progress.wait_until)
-    return {LockAnswer::Kind::queued, {}};
+  if (own != rows.end() && in_time) return {LockAnswer::Kind::queued, {}};
   const Row* holder = obstacle(rows, {place, queued.mode}, saga.row.root);
   Trouble trouble = busy(holder != nullptr ? *holder : *own, {}, own != rows.end() ? own->step : "",
                          holder != nullptr && is_parked(tx, holder->root));
@@ -188,6 +222,7 @@ void SemanticLocks::vacate(Transaction& tx, Instance& saga, const std::vector<Ro
   table::remove(tx, place, root);
   for (const Row& row : rows)
     if (row.place == place && row.root == root && row.granted) record_lock(saga, checker::Kind::unlock, row);
+  if (!seam::holds(Rule::granted_on_release)) return;
   for (const Row* heir : heirs(rows, place, root)) {
     table::grant(tx, *heir);
     record_lock(saga, checker::Kind::lock, *heir);
@@ -212,7 +247,7 @@ void SemanticLocks::release(Transaction& tx, Instance& saga, bool alone) {
   const bool has_children =
       std::ranges::any_of(saga.definition->steps, [](const Step& step) { return step.kind == Kind::child; });
   std::vector<Place> places;
-  if (saga.row.root != saga.row.id) return;  // its root holds them
+  if (saga.row.root != saga.row.id && seam::holds(Rule::child_leaves_locks)) return;  // its root holds them
   if (has_children && !saga.newborn) {
     places = table::held_by(tx, saga.row.root);
   } else {

@@ -2,7 +2,8 @@
 //
 // The first locking step takes all keys that are known by then, sorted by (resource,
 // key); a later one that lies before one already held is tried only, so that no two
-// sagas can wait for each other. Queues are first come, first served. A lock never
+// sagas can wait for each other; so is a shared one that is wanted exclusively now. What
+// the root holds counts for its children, and is theirs. Queues are first come, first served. A lock never
 // expires: it goes in the transaction that ends its saga, which grants it to the head
 // of the queue.
 //

@@ -146,5 +146,88 @@ TEST_P(SemanticLocksTest, OppositeOrdersDoNotDeadlock) {
   EXPECT_EQ(rows_in("skald_lock"), 0);
 }
 
+// Holds a product itself, and has a child that holds its own.
+class LocksOfARoot : public SemanticLocksTest {
+ protected:
+  static Saga<Trip> parent(const Saga<Trip>& child, std::string own, LockMode mode) {
+    return Saga<Trip>("parent")
+        .local("own", adds("own"))
+        .undo(removes("own"))
+        .holds(
+            "product", [own](const Trip&) { return own; }, mode, wait_up_to(1h))
+        .commit()
+        .child<Trip>(
+            "child", child, [](const Trip& t) { return t; }, [](Local&, Trip&, const Trip&) {})
+        .nothing_to_undo();
+  }
+  void becomes_the_childs(LockMode mode) {
+    const auto child = holder(exclusive, wait_up_to(1h), "child"), sharing = holder(shared, wait_up_to(1h), "sharing");
+    const auto saga = parent(child, "A", mode);
+    know(child);
+    know(sharing);
+    know(saga);
+    const Started begun = run(saga, {.name = "A"});
+    EXPECT_EQ(view(begun.id + ".1").step, "end");
+    EXPECT_EQ(rows_in("skald_lock"), 1);
+    const Started late = start(sharing, {.name = "A"});
+    EXPECT_EQ(view(late.id).step, "touch") << "the child wants it for itself";
+    end(begun.id + ".1");
+    EXPECT_EQ(view(begun.id).status, SagaStatus::COMPLETED);
+    EXPECT_EQ(view(late.id).step, "end");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Both, LocksOfARoot, testing::Values(Dialect::sqlite, Dialect::postgres), dialect_name);
+
+TEST_P(LocksOfARoot, AreItsChildrens) { becomes_the_childs(exclusive); }
+TEST_P(LocksOfARoot, BecomeExclusiveForItsChildren) { becomes_the_childs(shared); }
+
+TEST_P(LocksOfARoot, KeepItsChildrenFromWaitingOutOfOrder) {
+  const auto child = holder(exclusive, wait_up_to(1h), "child"), other = holder(exclusive, wait_up_to(1h), "other");
+  const auto saga = parent(child, "B", exclusive);
+  know(child);
+  know(other);
+  know(saga);
+  const Started holds_a = start(other, {.name = "A"});
+  const Started begun = run(saga, {.name = "A"});
+  EXPECT_EQ(view(begun.id + ".1").status, SagaStatus::COMPENSATED) << "who has A may want B";
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(begun.id).error->code, "BUSY");
+  end(holds_a.id);
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
+TEST_P(SemanticLocksTest, ASharedLockBecomesExclusiveWhereNobodyElseHasIt) {
+  const auto sharing = holder(shared, wait_up_to(1h), "sharing");
+  const auto growing = [](std::string type, bool at_once) {
+    Saga<Trip> saga(std::move(type));
+    saga.local("look", [](Local&, Trip& t) { t.legs = {t.name}; })
+        .nothing_to_undo()
+        .holds("product", &Trip::name, shared, wait_up_to(1h));
+    if (!at_once) saga.commit();
+    return saga.local("change", adds("change"))
+        .undo(removes("change"))
+        .holds("product", &Trip::legs, exclusive, wait_up_to(1h))
+        .await("end", "end", [](Local&, Trip&, const RawJson&) {})
+        .timeout(1h);
+  };
+  const auto at_once = growing("at once", true), slowly = growing("slowly", false);
+  know(sharing);
+  know(at_once);
+  know(slowly);
+  end(run(at_once, {.name = "A"}).id);
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+  const Started alone = run(slowly, {.name = "A"});
+  EXPECT_EQ(view(alone.id).step, "end");
+  const Started late = start(sharing, {.name = "A"});
+  EXPECT_EQ(view(late.id).status, SagaStatus::WAITING);
+  end(alone.id);
+  EXPECT_EQ(view(late.id).step, "end");
+  const Started second = run(slowly, {.name = "A"});
+  EXPECT_EQ(view(second.id).status, SagaStatus::COMPENSATED) << "two who share and want more would wait for each other";
+  EXPECT_EQ(view(second.id).error->code, "BUSY");
+  end(late.id);
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
 }  // namespace
 }  // namespace skald::saga

@@ -43,6 +43,17 @@ std::vector<PlantedBug> planted_bugs() {
       SKALD_BUG(dedupe_checked, "an event found in the inbox is handled again", "take-over"),
       SKALD_BUG(api_key_in_transaction, "the idempotency key is stored after the effect has committed", "api-key"),
       SKALD_BUG(api_key_body_compared, "a key answers for another body", "api-key-reused"),
+      SKALD_BUG(saga_fence_checked, "a saga is written without looking who owns it", "saga-take-over"),
+      SKALD_BUG(saga_fence_locked, "a saga's owner is looked at and not held", "saga-take-over"),
+      SKALD_BUG(business_key_locked, "two starts with one key do not wait for each other", "saga-key"),
+      SKALD_BUG(signal_meets_row, "a signal does not wait for its saga's transaction", "saga-signal"),
+      SKALD_BUG(child_end_awaited, "a parent looks at its child while that ends", "saga-child"),
+      SKALD_BUG(lock_place_probed, "a lock's place is looked at while another is there", "lock-probe"),
+      SKALD_BUG(lock_queue_entered_alone, "a lock is granted to who has just given up", "lock-grant"),
+      SKALD_BUG(lock_given_back_alone, "two who give a lock back do not see each other", "lock-handover"),
+      SKALD_BUG(late_action_kept_out, "an action works after its undo has overtaken it", "barrier"),
+      SKALD_BUG(permit_checked, "a permit is not looked at before its effect", "late-holder"),
+      SKALD_BUG(version_gap_waits, "a version is applied before the one ahead of it", "version-file"),
       SKALD_BUG(commit_unknown_resolved, "a lost commit answer is taken for a rollback", kFaultProxy),
   };
 #undef SKALD_BUG

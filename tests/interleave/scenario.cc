@@ -10,6 +10,8 @@ std::vector<Scenario> scenarios() {
   add_comeback_scenarios(out);
   add_row_scenarios(out);
   add_isolation_scenarios(out);
+  add_lock_scenarios(out);
+  add_saga_scenarios(out);
   return out;
 }
 

@@ -38,6 +38,8 @@ void add_membership_scenarios(std::vector<Scenario>& out);
 void add_comeback_scenarios(std::vector<Scenario>& out);
 void add_row_scenarios(std::vector<Scenario>& out);
 void add_isolation_scenarios(std::vector<Scenario>& out);
+void add_lock_scenarios(std::vector<Scenario>& out);
+void add_saga_scenarios(std::vector<Scenario>& out);
 
 inline constexpr char kKey[] = "key";
 

@@ -1,6 +1,7 @@
 #include "store/tables/saga.h"
 
 #include "base/hash.h"
+#include "env/seam.h"
 
 namespace skald::tables::saga {
 namespace {
@@ -83,7 +84,7 @@ void update(Transaction& tx, const Row& row) {
 }
 
 bool hold(Transaction& tx, std::string_view id, std::string_view owner, std::int64_t fence) {
-  if (tx.on(Dialect::postgres))
+  if (tx.on(Dialect::postgres) && seam::holds(seam::Rule::saga_fence_locked))
     return !tx.query("SELECT 1 FROM skald_saga WHERE id = $1 AND owner = $2 AND fence = $3 FOR UPDATE", id, owner,
                      fence)
                 .empty();
@@ -100,7 +101,8 @@ std::optional<Row> find_locked(Transaction& tx, std::string_view id) {
 }
 
 std::optional<Row> find_live(Transaction& tx, std::string_view type, std::string_view key) {
-  if (tx.on(Dialect::postgres)) tx.enqueue("SELECT pg_advisory_xact_lock($1)", key_lock(type, key));
+  if (tx.on(Dialect::postgres) && seam::holds(seam::Rule::business_key_locked))
+    tx.enqueue("SELECT pg_advisory_xact_lock($1)", key_lock(type, key));
   return first_of(
       tx.query("SELECT " SKALD_SAGA_COLUMNS " FROM skald_saga WHERE type = $1 AND key = $2 AND live = 1", type, key));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "env/seam.h"
 
 namespace skald::tables::semantic_lock {
 namespace {
@@ -62,7 +63,7 @@ std::vector<Place> places_of(std::span<const Request> requests) {
 
 std::optional<std::vector<Row>> probe(Transaction& tx, std::span<const Request> requests) {
   const std::vector<Place> places = places_of(requests);
-  if (tx.on(Dialect::sqlite)) return rows_one_by_one(tx, places);
+  if (tx.on(Dialect::sqlite) || !seam::holds(seam::Rule::lock_place_probed)) return rows_one_by_one(tx, places);
   std::vector<std::int64_t> locks, alone;
   for (const Request& request : requests) {
     locks.push_back(place_lock(request.place));
@@ -79,7 +80,7 @@ std::optional<std::vector<Row>> probe(Transaction& tx, std::span<const Request> 
 }
 
 std::vector<Row> enter(Transaction& tx, std::span<const Place> places) {
-  if (tx.on(Dialect::sqlite)) return rows_one_by_one(tx, places);
+  if (tx.on(Dialect::sqlite) || !seam::holds(seam::Rule::lock_queue_entered_alone)) return rows_one_by_one(tx, places);
   std::vector<std::int64_t> locks;
   for (const Place& place : places) locks.push_back(place_lock(place));
   std::ranges::sort(locks);
@@ -100,6 +101,11 @@ void insert(Transaction& tx, const Row& row) {
 void grant(Transaction& tx, const Row& row) {
   tx.enqueue("UPDATE skald_lock SET granted = 1, since = $4 WHERE resource = $1 AND key = $2 AND root = $3",
              row.place.resource, row.place.key, row.root, tx.now());
+}
+
+void make_exclusive(Transaction& tx, const Place& place, std::string_view root) {
+  tx.enqueue("UPDATE skald_lock SET mode = $4 WHERE resource = $1 AND key = $2 AND root = $3", place.resource,
+             place.key, root, LockMode::exclusive);
 }
 
 void remove(Transaction& tx, const Place& place, std::string_view root) {

@@ -42,6 +42,8 @@ std::vector<Row> enter(Transaction& tx, std::span<const Place> places);
 
 // Under probe() or enter() of its place. A waiting row goes to the end of the queue.
 void insert(Transaction& tx, const Row& row);
+// Of one that `root` shares; under probe() for this mode, or enter().
+void make_exclusive(Transaction& tx, const Place& place, std::string_view root);
 // Under enter().
 void grant(Transaction& tx, const Row& row);
 void remove(Transaction& tx, const Place& place, std::string_view root);
