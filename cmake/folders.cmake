@@ -28,7 +28,7 @@ function(skald_folder name)
   target_include_directories(skald_${name} ${scope} ${root} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(skald_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS})
 
-  if(tests)
+  if(tests AND PROJECT_IS_TOP_LEVEL)
     list(TRANSFORM ARG_TEST_DEPS PREPEND skald_)
     skald_test(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE skald_${name} ${ARG_TEST_DEPS})

@@ -3,7 +3,7 @@
 // of them goes deeper than one that has them all.
 #pragma once
 
-#include "sim/random.h"
+#include "sim_kit/random.h"
 #include "skald/outbox.h"
 
 namespace skald::sim {

@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "sim/clock.h"
+#include "sim_kit/clock.h"
 #include "sim/markers.h"
 #include "sim/plan.h"
-#include "sim/random.h"
+#include "sim_kit/random.h"
 #include "sim/trace.h"
 #include "store/sqlite/database.h"
 

@@ -42,6 +42,7 @@ HEADERS = {
     "columns": "base", "lock_mode": "base", "row_watch": "base",
     "saga_definition": "isolation", "saga": "isolation", "saga_start": "base", "saga_view": "base", "sagas": "saga",
     "engine": "runtime",
+    "sim": "sim_kit",
     "http": "http",
     "cli": "cli",
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "env/seam.h"
 #include "saga/group.h"
 #include "saga/recording.h"
 
