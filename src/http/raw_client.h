@@ -16,7 +16,8 @@ namespace skald::http {
 
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port, int patience_seconds = 20) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit RawClient(std::uint16_t port, int patience_seconds = 20)
+      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -25,8 +26,9 @@ class RawClient {
     const timeval patience{patience_seconds, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-      throw std::runtime_error("cannot connect");
+    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return;
+    ::close(fd_);
+    throw std::runtime_error("cannot connect");
   }
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;

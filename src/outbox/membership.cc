@@ -46,10 +46,12 @@ Membership::Result Membership::run_once() {
     db_.write("release sagas", [](Transaction& tx) { tables::saga::release_adrift(tx); });
   const auto dead = observe(pulse.beats, sent, env_.clock.steady());
   if (!dead.empty()) take_over(dead);
+  // What was released is due now, and not when the next beat finds it.
+  const auto saga_due_in = pulse.sagas_adrift || !dead.empty() ? Duration::zero() : pulse.saga_due_in;
   const std::size_t workers = pulse.beats.size() - dead.size();
   if (pulse.partitions_changed || workers != workers_seen_ || !dead.empty()) share_out(workers);
   workers_seen_ = workers;
-  return {options_.beat, pulse.live, pulse.saga_due_in};
+  return {options_.beat, pulse.live, saga_due_in};
 }
 
 void Membership::join(Transaction& tx) {

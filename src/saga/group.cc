@@ -86,6 +86,12 @@ After Group::run_steps() {
   }
   for (;;) {
     const Next what = next(definition, saga_.progress, saga_.state.get());
+    if (saga_.progress.anew && !saga_.progress.undoing) {
+      // Whoever holds the lock that was not free may wait for one of these.
+      saga_.progress.anew = false;
+      locks_.release(tx_, saga_, trial_.alone);
+      return After::go_on;
+    }
     if (what.act == Next::Act::finish) return After::ended;
     if (const Met* known = known_trouble(what)) {
       ++trial_.ran;

@@ -14,6 +14,9 @@ namespace skald::saga {
 
 // How often a saga may be taken over from a dead worker without coming forward.
 inline constexpr int kTakeOversMax = 3;
+// From here on it may be what kills them: a worker has one such saga in hand at a time, so
+// that no other is counted with it.
+inline constexpr int kTakeOversSuspect = 2;
 
 struct Instance {
   tables::saga::Row row;               // as it was last committed, but for what it is copied from

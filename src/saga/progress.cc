@@ -37,6 +37,7 @@ void move_on(Progress& progress) {
 void begin_undo(Progress& progress, int undo_to, std::optional<Failure> failure) {
   progress.undoing = true;
   progress.undo_to = undo_to;
+  progress.anew = false;
   progress.attempt = 0;
   progress.called = false;
   progress.wait_until.reset();
@@ -189,6 +190,7 @@ bool turn_back(const Definition& definition, Progress& progress, const void* sta
 bool start_again(const Definition& definition, Progress& progress) {
   if (!can_go_back(definition, progress) || ++progress.restarts > kRestartsMax) return false;
   begin_undo(progress, 0, std::nullopt);
+  progress.anew = true;
   progress.step = 0;
   progress.element = 0;
   return true;

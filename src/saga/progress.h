@@ -41,6 +41,7 @@ struct Progress {
   bool past_pivot = false;
   bool undoing = false;
   int undo_to = 0;
+  bool anew = false;                // undone to begin anew: its locks go when that is done
   int restarts = 0;                 // of the whole, because a lock was not free out of order
   std::vector<Done> done;
   std::vector<Done> undone;         // remote calls that were, once for each time
@@ -50,8 +51,8 @@ struct Progress {
   std::optional<Held> queued;       // waiting for this one
 };
 BOOST_DESCRIBE_STRUCT(Progress, (),
-                      (step, element, attempt, called, past_pivot, undoing, undo_to, restarts, done, undone, failure,
-                       wait_until, locks, queued))
+                      (step, element, attempt, called, past_pivot, undoing, undo_to, anew, restarts, done, undone,
+                       failure, wait_until, locks, queued))
 
 // What comes next; skips what is not wanted.
 struct Next {

@@ -15,6 +15,7 @@ constexpr std::size_t kClaimMax = 64;
 constexpr Duration kIdleMax = std::chrono::hours(1);
 constexpr Duration kPauseAfterError = 500ms;
 constexpr int kRunsMax = 64;
+constexpr Duration kSuspectsPutOff = 200ms;
 
 std::int64_t ticks(Instant instant) { return instant.time_since_epoch().count(); }
 
@@ -22,6 +23,11 @@ Started started(const Instance& saga, bool joined = false) {
   Started out{saga.row.id, saga.row.status, joined, {}};
   if (!saga.row.error_code.empty()) out.error = SagaError{saga.row.error_code, saga.row.error_message};
   return out;
+}
+
+// At the last take-over its step is not run any more: it is parked, and harms nobody.
+bool is_suspect(const tables::saga::Row& row) {
+  return row.take_overs >= kTakeOversSuspect && row.take_overs < kTakeOversMax;
 }
 
 }  // namespace
@@ -123,6 +129,7 @@ bool Runner::run_one() {
     if (ready.reload) ready.saga = reload(*ready.saga);
     if (ready.saga) {
       const After after = step(*ready.saga, ready.after);
+      trust(id);
       put_back(std::move(ready.saga), after);
     } else {
       let_go(id);
@@ -153,6 +160,25 @@ void Runner::try_again_later(Handle saga, const std::exception& error) {
 void Runner::let_go(const std::string& id) {
   std::lock_guard lock(mutex_);
   held_.erase(id);
+  if (suspect_ == id) suspect_.clear();
+}
+
+void Runner::trust(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  if (suspect_ == id) suspect_.clear();
+}
+
+void Runner::put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed) {
+  bool taken = false;
+  {
+    std::lock_guard lock(mutex_);
+    taken = !suspect_.empty();
+  }
+  std::erase_if(claimed, [&](const tables::saga::Row& row) {
+    const bool put_off = is_suspect(row) && std::exchange(taken, true);
+    if (put_off) tables::saga::put_off(tx, row.id, tx.now() + kSuspectsPutOff);
+    return put_off;
+  });
 }
 
 Duration Runner::ready_in() {
@@ -307,6 +333,7 @@ Duration Runner::poll() {
     db_.write("claim sagas", [&](Transaction& tx) {
       if (adrift && seam::holds(seam::Rule::lost_claims_released)) tables::saga::release_others(tx, worker, held());
       claimed = tables::saga::claim_due(tx, worker, known, room);
+      put_off_suspects(tx, claimed);
       next = tables::saga::next_wake(tx, known);
       at = tx.now();
     });
@@ -316,6 +343,10 @@ Duration Runner::poll() {
     throw;
   }
   if (next) look_at(std::max<Duration>(*next - at, Duration::zero()));
+  for (const auto& row : claimed) {
+    std::lock_guard lock(mutex_);
+    if (is_suspect(row)) suspect_ = row.id;
+  }
   for (auto& row : claimed) put_back(load(std::move(row)), After::go_on);
   return std::max<Duration>(Duration(next_look_ - ticks(env_.clock.steady())), Duration::zero());
 }

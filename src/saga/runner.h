@@ -4,7 +4,7 @@
 // | failure                            | what happens                                          |
 // | process dies                       | its sagas become due; another claims them under a higher fence |
 // | it comes back late                 | every transaction checks the fence first: it changes nothing |
-// | the step kills its process         | the third take-over parks it                          |
+// | the step kills its process         | the third take-over parks it; from the second on it is in hand alone |
 // | result lost with what follows      | it is committed alone, then what follows is tried     |
 // | database away                      | nothing is lost; tried again after a pause            |
 //
@@ -86,6 +86,9 @@ class Runner {
   std::vector<std::string> types() const;
   std::vector<std::string> held();
   void let_go(const std::string& id);
+  // Of claimed sagas, all suspects but one, or all where one is in hand, are given back.
+  void put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed);
+  void trust(const std::string& id);
   void try_again_later(Handle saga, const std::exception& error);
 
   struct Ready {
@@ -100,9 +103,10 @@ class Runner {
   const Registry& registry_;
   const RunnerHooks hooks_;
   const GroupLimits limits_;
-  std::mutex mutex_;                 // guards ready_ and held_
+  std::mutex mutex_;                 // guards ready_, held_ and suspect_
   std::deque<Ready> ready_;
   std::set<std::string> held_;       // what this process owns, as far as it knows
+  std::string suspect_;              // the one in hand that may kill its worker; empty: none
   // A commit without an answer may have left rows that are ours and not in memory.
   std::atomic<bool> adrift_{false};
   std::atomic<std::int64_t> next_look_;   // steady microseconds

@@ -3,17 +3,21 @@
 // transaction: nothing is lost, the order per donor is kept, every repeat has the
 // same id and bytes, repeats are at most kills x sends in flight, and a frozen
 // worker is taken over within 10 s.
-//   skald_chaos [--seconds N] [--rate N] [--freezes N] [--seed N]
+//   skald_chaos [--sagas] [--seconds N] [--rate N] [--freezes N] [--seed N]
+// With --sagas it is the order service that suffers: order_chaos.cc.
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string_view>
 
+#include "chaos/order_chaos.h"
 #include "chaos/site.h"
 #include "chaos/traffic.h"
 #include "chaos/verdict.h"
+#include "chaos/watcher.h"
 
 namespace skald::chaos {
 namespace {
@@ -22,46 +26,21 @@ using std::chrono::steady_clock;
 
 constexpr int kInFlight = 64;  // sends that one server has under way at most
 
-struct Options {
-  int seconds = 120, rate = 500, freezes = 3;
-  unsigned seed = 1;
-};
-
 Options parse(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
   Options out;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view name = argv[i];
-    const int value = std::atoi(argv[i + 1]);
-    if (name == "--seconds") out.seconds = value;
-    else if (name == "--rate") out.rate = value;
-    else if (name == "--freezes") out.freezes = value;
-    else if (name == "--seed") out.seed = static_cast<unsigned>(value);
-  }
+  out.sagas = std::ranges::find(words, "--sagas") != words.end();
+  if (out.sagas) out.seconds = 60, out.rate = 40;
+  const auto number = [&](std::string_view name, auto& value) {
+    const auto found = std::ranges::find(words, name);
+    if (found != words.end() && found + 1 != words.end())
+      value = static_cast<std::remove_reference_t<decltype(value)>>(std::atoi((found + 1)->data()));
+  };
+  number("--seconds", out.seconds);
+  number("--rate", out.rate);
+  number("--freezes", out.freezes);
+  number("--seed", out.seed);
   return out;
-}
-
-// One statement on the database, for the observer's own questions.
-class Watcher {
- public:
-  explicit Watcher(const std::string& url)
-      : db_(open_postgres({*clock_, *random_, silent_observer()}, {.url = url, .connections = 2})) {}
-
-  std::int64_t number(std::string_view sql, std::int64_t parameter) {
-    return db_->read_result([&](Transaction& tx) { return tx.query(sql, parameter).get<std::int64_t>(0, 0); });
-  }
-  // On the server: this process has nothing to wait with.
-  void pause(int milliseconds) {
-    db_->read([&](Transaction& tx) { tx.query("SELECT pg_sleep($1 / 1000.0)", milliseconds); });
-  }
-
- private:
-  std::unique_ptr<Clock> clock_ = system_clock();
-  std::unique_ptr<Random> random_ = system_random();
-  std::unique_ptr<Database> db_;
-};
-
-double seconds_since(steady_clock::time_point begun) {
-  return std::chrono::duration<double>(steady_clock::now() - begun).count();
 }
 
 std::int64_t partitions_of(Watcher& watcher, pid_t pid) {
@@ -74,12 +53,7 @@ bool freeze(Site& site, Watcher& watcher, std::size_t server, std::vector<std::s
   const pid_t pid = site.pid(server);
   kill(pid, SIGSTOP);
   watcher.pause(200);
-  const bool inside = watcher.number(
-                          "SELECT COUNT(*) FROM pg_stat_activity a, skald_worker w WHERE w.pid = $1 AND a.state = "
-                          "'idle in transaction' AND "
-                          "a.datname = current_database() AND position('\"pid\":' || a.pid || ',' in w.sessions) > 0",
-                          pid) > 0;
-  if (!inside) {
+  if (!watcher.inside_of_transaction(pid)) {
     kill(pid, SIGCONT);
     return false;
   }
@@ -118,8 +92,7 @@ int run(const Options& options) {
   traffic.stop();
   const auto acknowledged = traffic.acknowledged();
   const auto stopped = steady_clock::now();
-  while (watcher.number("SELECT COUNT(*) FROM skald_outbox WHERE live = 1 AND $1 = $1", 1) > 0 &&
-         seconds_since(stopped) < 60) {
+  while (watcher.number("SELECT COUNT(*) FROM skald_outbox WHERE live = 1") > 0 && seconds_since(stopped) < 60) {
     watcher.pause(200);
     site.drain_logs();
   }
@@ -145,4 +118,7 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace skald::chaos
 
-int main(int argc, char** argv) { return skald::chaos::run(skald::chaos::parse(argc, argv)); }
+int main(int argc, char** argv) {
+  const auto options = skald::chaos::parse(argc, argv);
+  return options.sagas ? skald::chaos::run_orders(options) : skald::chaos::run(options);
+}

@@ -80,6 +80,20 @@ bool HttpAnswer::is_problem() const {
   return head.find("application/problem+json") != head.npos && body.find("\"code\":\"") != body.npos;
 }
 
+HttpAnswer http_request(std::uint16_t port, const std::string& method, const std::string& target,
+                        const std::string& body, const std::vector<std::string>& headers, int patience_seconds) {
+  std::string text = method + " " + target + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) + "\r\n";
+  if (!body.empty()) text += "Content-Type: application/json\r\n";
+  for (const std::string& header : headers) text += header + "\r\n";
+  text += "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  http::RawClient client(port, patience_seconds);
+  client.send(text);  // a server that has seen enough may close before all of it is sent
+  const std::string answer = client.read_response(method != "HEAD");
+  const std::size_t end = answer.find("\r\n\r\n");
+  if (end == answer.npos || answer.size() < 12) throw std::runtime_error("no answer to " + method + " " + target);
+  return {std::stoi(answer.substr(9, 3)), answer.substr(0, end), answer.substr(end + 4)};
+}
+
 SkaldServer::SkaldServer(std::vector<std::string> arguments, Variables variables) {
   arguments.insert(arguments.begin(), {"serve", "--listen", "127.0.0.1:0"});
   const Child child = start(std::move(arguments), variables);
@@ -121,20 +135,6 @@ int SkaldServer::stop() {
 void SkaldServer::kill_hard() {
   kill(pid_, SIGKILL);
   wait();
-}
-
-HttpAnswer SkaldServer::request(const std::string& method, const std::string& target, const std::string& body,
-                                const std::vector<std::string>& headers) const {
-  std::string text = method + " " + target + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port_) + "\r\n";
-  if (!body.empty()) text += "Content-Type: application/json\r\n";
-  for (const std::string& header : headers) text += header + "\r\n";
-  text += "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-  http::RawClient client(port_);
-  client.send(text);  // a server that has seen enough may close before all of it is sent
-  const std::string answer = client.read_response(method != "HEAD");
-  const std::size_t end = answer.find("\r\n\r\n");
-  if (end == answer.npos || answer.size() < 12) throw std::runtime_error("no answer to " + method + " " + target);
-  return {std::stoi(answer.substr(9, 3)), answer.substr(0, end), answer.substr(end + 4)};
 }
 
 CommandResult run_skald(const std::vector<std::string>& arguments, const SkaldServer::Variables& variables) {

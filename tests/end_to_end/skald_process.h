@@ -20,6 +20,11 @@ struct HttpAnswer {
   boost::json::value json() const { return json::parse(body); }
   bool is_problem() const;  // problem+json with a code
 };
+// Over a connection of its own. `headers` are whole lines. std::runtime_error where no
+// answer comes.
+HttpAnswer http_request(std::uint16_t port, const std::string& method, const std::string& target,
+                        const std::string& body = "", const std::vector<std::string>& headers = {},
+                        int patience_seconds = 20);
 
 // `skald serve` until it is stopped, or killed by the destructor.
 class SkaldServer {
@@ -35,9 +40,10 @@ class SkaldServer {
   std::uint16_t port() const { return port_; }
   pid_t pid() const { return pid_; }
 
-  // Over a connection of its own. `headers` are whole lines.
   HttpAnswer request(const std::string& method, const std::string& target, const std::string& body = "",
-                     const std::vector<std::string>& headers = {}) const;
+                     const std::vector<std::string>& headers = {}) const {
+    return http_request(port_, method, target, body, headers);
+  }
 
   // SIGTERM, and the exit status.
   int stop();

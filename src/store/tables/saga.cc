@@ -122,6 +122,10 @@ std::vector<Row> claim_due(Transaction& tx, std::string_view owner, std::span<co
   return rows_of(tx.query(sqlite, owner, tx.now(), limit, json_of(types)));
 }
 
+void put_off(Transaction& tx, std::string_view id, Time until) {
+  tx.enqueue("UPDATE skald_saga SET owner = NULL, wake_at = $2 WHERE id = $1", id, until);
+}
+
 std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> types) {
   constexpr std::string_view postgres =
       "SELECT wake_at FROM skald_saga WHERE live = 1 AND owner IS NULL AND wake_at IS NOT NULL AND type = ANY($1) "

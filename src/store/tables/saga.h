@@ -45,6 +45,8 @@ std::optional<Row> find_live(Transaction& tx, std::string_view type, std::string
 // Takes unowned sagas whose time has come.
 std::vector<Row> claim_due(Transaction& tx, std::string_view owner, std::span<const std::string> types,
                            std::size_t limit);
+// Gives one that was just claimed back, until then.
+void put_off(Transaction& tx, std::string_view id, Time until);
 std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> types);
 // Unowned ones become due now; others are left as they are.
 void wake(Transaction& tx, std::span<const std::string> ids);

@@ -1,0 +1,50 @@
+// What is done to an order process by the test that started it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skald/json.h"
+
+namespace skald::crash {
+
+enum class Moment {
+  never,
+  before,       // the body has run, nothing is committed: SIGKILL
+  after,        // it is committed, and nobody knows yet: SIGKILL
+  answer_lost,  // it is committed, its caller is told CommitUnknown and lives on
+  stop          // the body has run, the transaction is open: SIGSTOP; woken, it goes on with the commit
+};
+BOOST_DESCRIBE_ENUM(Moment, never, before, after, answer_lost, stop)
+
+// The n-th commit of that name, counted from when the process was told its doom.
+struct Commit {
+  std::string write;
+  int nth = 1;
+  bool operator==(const Commit&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(Commit, (), (write, nth))
+
+struct Doom {
+  Moment moment = Moment::never;
+  Commit at = {};
+};
+BOOST_DESCRIBE_STRUCT(Doom, (), (moment, at))
+
+// The one argument of skald_order_process, as JSON.
+struct ProcessOptions {
+  std::string database;  // a file of SQLite, or postgresql://…
+  std::string provider;  // the URL of the sandbox
+  std::int64_t lease_ms = 3000, beat_ms = 1000, call_timeout_ms = 2000;
+  Doom doom = {};
+};
+BOOST_DESCRIBE_STRUCT(ProcessOptions, (), (database, provider, lease_ms, beat_ms, call_timeout_ms, doom))
+
+// Its answer to GET /test/commits: all since it was told its doom.
+struct Commits {
+  std::vector<Commit> items;
+};
+BOOST_DESCRIBE_STRUCT(Commits, (), (items))
+
+}  // namespace skald::crash

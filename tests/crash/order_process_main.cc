@@ -1,0 +1,121 @@
+// The order service as a process of its own that ends where a test says: the program's
+// own parts, over a database that can kill. Prints its address when it listens.
+//   skald_order_process '{"database":"…","provider":"…"}'
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "crash/lethal_database.h"
+#include "http/engine_paths.h"
+#include "http/idempotency.h"
+#include "http/server.h"
+#include "observe/program_observer.h"
+#include "order/order.h"
+#include "runtime/signals.h"
+#include "runtime/wakeup.h"
+#include "runtime/worker_pool.h"
+
+namespace skald::crash {
+namespace {
+
+std::unique_ptr<Database> open(Env env, const std::string& address) {
+  if (address.starts_with("postgres")) return open_postgres(env, {.url = address, .connections = 8});
+  // What was written survives the process without a sync; the machine does not die here.
+  return open_sqlite(env, {.path = address, .full_sync = false, .readers = 2});
+}
+
+EngineOptions engine_options(const ProcessOptions& options) {
+  EngineOptions out;
+  out.outbox.lease = std::chrono::milliseconds(options.lease_ms);
+  out.outbox.beat = std::chrono::milliseconds(options.beat_ms);
+  return out;
+}
+
+// A saga with a step that takes its process with it.
+struct Poison {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(Poison, (), (name))
+
+Saga<Poison> poison_saga() {
+  return Saga<Poison>("test.poison")
+      .local("touch", [](Local&, Poison&) {})
+      .nothing_to_undo()
+      .holds("poison", &Poison::name, exclusive)
+      .remote("crash",
+              [](Remote&, Poison&) {
+                kill(getpid(), SIGKILL);
+                for (;;) pause();
+              })
+      .nothing_to_undo();
+}
+
+struct PoisonView {
+  std::string saga_id;
+};
+BOOST_DESCRIBE_STRUCT(PoisonView, (), (saga_id))
+
+void add_test_paths(http::Routes& routes, LethalDatabase& db, Engine& engine) {
+  routes.act("/test/doom", Access::open, describe<Doom, Commits>("End at this commit"), [&db](const Request& request) {
+    db.expect(request.as<Doom>());
+    return Response::json(200, db.commits());
+  });
+  routes.get("/test/commits", Access::open, describe<void, Commits>("What was committed since then"),
+             [&db](const Request&) { return Response::json(200, db.commits()); });
+  const Saga<Poison> poison = poison_saga();
+  engine.sagas().add(poison);
+  routes.act("/test/poison", Access::open, describe<Poison, PoisonView>("Start a saga that kills its process"),
+             [&engine, poison](const Request& request) {
+               return Response::json(202, PoisonView{engine.sagas().start(poison, request.as<Poison>()).id});
+             });
+}
+
+int serve(const ProcessOptions& options) {
+  runtime::StopSignals signals;
+  const auto clock = system_clock();
+  const auto random = system_random();
+  Metrics metrics;
+  JsonLog log(*clock, Observer::Level::critical);
+  ProgramObserver observer(metrics, log);
+  const Env env{*clock, *random, observer};
+  LethalDatabase db(open(env, options.database), options.doom);
+  Engine engine(env, db, engine_options(options));
+  http::migrate_api_keys(db);
+  http::Routes routes(env, http::Authenticator(env, std::nullopt), "test");
+  http::add_engine_paths(routes, {env, engine, metrics});
+  order::install(engine, routes, env,
+                 {.provider = options.provider,
+                  .call_timeout = std::chrono::milliseconds(options.call_timeout_ms),
+                  .pause = [](Duration time) { runtime::Wakeup().wait(time); }});
+  add_test_paths(routes, db, engine);
+  http::Publisher publisher;
+  runtime::WorkerPool handlers(8);
+  http::ServerOptions listening;
+  listening.port = 0;
+  http::Server server(env, listening, routes, publisher,
+                      [&handlers](std::function<void()> job) { handlers.post(std::move(job)); });
+  engine.start();
+  runtime::WorkerPool network(1);
+  network.post([&server] { server.run(); });
+  std::cout << "http://127.0.0.1:" << server.port() << std::endl;
+  while (!signals.wait(1h)) {}
+  server.stop(1s);
+  engine.stop(4s);
+  return 0;
+}
+
+}  // namespace
+}  // namespace skald::crash
+
+int main(int count, char** words) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind by a test that is broken off
+  if (count != 2) return 2;
+  try {
+    return skald::crash::serve(skald::from_json<skald::crash::ProcessOptions>(words[1]));
+  } catch (const std::exception& error) {
+    std::cerr << "skald_order_process: " << error.what() << "\n";
+    return 1;
+  }
+}

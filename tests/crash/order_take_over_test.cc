@@ -1,0 +1,169 @@
+// Workers that die or stop while a saga is in their hands, and steps that take their
+// process with them.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <fstream>
+
+#include "crash/scene.h"
+#include "skald/http.h"
+
+namespace skald::crash {
+namespace {
+
+using order::Status;
+using std::chrono::steady_clock;
+
+bool is_stopped(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != stat.npos && stat.substr(name_end + 2, 1) == "T";
+}
+
+bool has_become(const ServedProcess& process, const std::string& id, Status status) {
+  const auto order = order_at(process, id);
+  return order && order->status == status;
+}
+
+std::string place(const ServedProcess& process, const std::string& more = "") {
+  const auto answer = process.ask("POST", "/order/orders", R"({"sku":"lamp","quantity":1)" + more + "}");
+  if (!answer || answer->status != 202)
+    throw std::runtime_error("not placed: " + (answer ? answer->body : "no answer"));
+  return from_json<order::OrderView>(answer->body).id;
+}
+
+// Two workers on one PostgreSQL, with the leases that the program has.
+class TakeOver : public testing::Test {
+ protected:
+  TakeOver() { offer(*other_, "lamp", 100); }
+
+  double seconds_until_confirmed(const std::string& id, Duration patience) {
+    const auto begun = steady_clock::now();
+    EXPECT_TRUE(until([&] { return has_become(*other_, id, Status::CONFIRMED); }, patience)) << "not taken over";
+    const double took = std::chrono::duration<double>(steady_clock::now() - begun).count();
+    std::printf("taken over and finished after %.1f s\n", took);
+    return took;
+  }
+  // Every row that a saga writes, and what the provider has written.
+  std::string everything() {
+    const auto clock = system_clock();
+    const auto random = system_random();
+    const auto db = open_postgres({*clock, *random, silent_observer()}, {.url = scene_.database(), .connections = 1});
+    std::string out = to_json(scene_.charges());
+    db->read([&](Transaction& tx) {
+      for (const char* table : {"skald_saga", "skald_lock", "order_record", "order_product", "order_reservation",
+                                "order_payment", "order_history"})
+        out += "\n" + tx.query(std::string("SELECT COALESCE(string_agg(t::text, ' | ' ORDER BY t::text), '') FROM ") +
+                               table + " t")
+                          .get<std::string>(0, 0);
+    });
+    return out;
+  }
+  // The stopped worker goes on, finds that its saga is another's, and works again.
+  void wake_and_expect_nothing_changed(const std::string& before) {
+    worker_->signal(SIGCONT);
+    EXPECT_TRUE(until([&] {
+      const auto metrics = worker_->ask("GET", "/metrics");
+      return metrics && metrics->body.find("skald_sagas_lost_to_others_total 1") != std::string::npos;
+    })) << "it has not noticed";
+    EXPECT_EQ(everything(), before);
+    const std::string id = place(*worker_);
+    EXPECT_TRUE(until([&] { return has_become(*worker_, id, Status::CONFIRMED); }));
+    EXPECT_THAT(what_is_wrong(*other_), testing::IsEmpty());
+    EXPECT_EQ(scene_.charges().size(), 2u);
+  }
+
+  Scene scene_{Dialect::postgres, {}};
+  std::unique_ptr<ServedProcess> other_ = scene_.start();
+  std::unique_ptr<ServedProcess> worker_;
+};
+
+TEST_F(TakeOver, AWorkerThatDiesHoldingALockIsFollowedWithinFiveSeconds) {
+  worker_ = scene_.start();
+  scene_.behave({.latency_ms = 200});
+  const std::string id = place(*worker_, R"(,"lock":"exclusive")");
+  EXPECT_EQ(other_->get_as<Listing<LockView>>("/api/locks").items.size(), 2u) << "the order and the product";
+  worker_->kill_hard();
+  EXPECT_LT(seconds_until_confirmed(id, 10s), 5);
+  EXPECT_THAT(what_is_wrong(*other_), testing::IsEmpty());
+  EXPECT_EQ(scene_.charges().size(), 1u);
+}
+
+TEST_F(TakeOver, AWorkerStoppedInsideOfATransactionIsFollowedWithinTenSecondsAndChangesNothingWhenItWakes) {
+  worker_ = scene_.start({Moment::stop, {"order.place", 2}});
+  const std::string id = place(*worker_, R"(,"lock":"exclusive")");
+  ASSERT_TRUE(until([&] { return is_stopped(worker_->pid()); }));
+  EXPECT_EQ(scene_.charges().size(), 1u) << "charged, and not confirmed yet";
+  EXPECT_TRUE(has_become(*other_, id, Status::PENDING));
+  EXPECT_LT(seconds_until_confirmed(id, 15s), 10);
+  wake_and_expect_nothing_changed(everything());
+}
+
+TEST_F(TakeOver, AWorkerStoppedInsideOfACallIsFollowedAndChangesNothingWhenItWakes) {
+  worker_ = scene_.start();
+  scene_.behave({.latency_ms = 300});
+  const std::string id = place(*worker_);
+  ASSERT_TRUE(until([&] { return worker_->get("/test/commits").find("wait for permit") != std::string::npos; }));
+  worker_->signal(SIGSTOP);
+  EXPECT_LT(seconds_until_confirmed(id, 15s), 10);
+  wake_and_expect_nothing_changed(everything());
+}
+
+// A step that crashes its process, with orders of others in the same hands.
+class PoisonedStep : public testing::TestWithParam<Dialect> {
+ protected:
+  static constexpr int kDeaths = 3, kOrders = 6;
+
+  // On SQLite there is one process at a time; on PostgreSQL the others are there already.
+  ServedProcess& survivor() {
+    for (auto& process : processes_)
+      if (!process->ended()) return *process;
+    processes_.push_back(scene_.start());
+    return *processes_.back();
+  }
+  int deaths() {
+    int out = 0;
+    for (auto& process : processes_) out += process->ended() ? 1 : 0;
+    return out;
+  }
+
+  Scene scene_{GetParam(), {.lease_ms = 400, .beat_ms = 80}};
+  std::vector<std::unique_ptr<ServedProcess>> processes_;
+};
+INSTANTIATE_TEST_SUITE_P(Both, PoisonedStep, testing::Values(Dialect::sqlite, Dialect::postgres),
+                         [](const auto& given) { return given.param == Dialect::sqlite ? "SQLite" : "PostgreSQL"; });
+
+TEST_P(PoisonedStep, IsParkedAtTheThirdTakeOverAndTheOthersGoOn) {
+  if (GetParam() == Dialect::postgres)
+    for (int i = 0; i < kDeaths + 1; ++i) processes_.push_back(scene_.start());
+  ServedProcess& first = survivor();
+  offer(first, "lamp", 100);
+  scene_.behave({.latency_ms = 500});
+  std::vector<std::string> orders;
+  for (int i = 0; i < kOrders; ++i) orders.push_back(place(first));
+  first.ask("POST", "/test/poison", R"({"name":"p"})");
+  ASSERT_TRUE(until([&] { return first.ended(); }));
+  const auto parked = [&] {
+    const auto answer = survivor().ask("GET", "/api/sagas?status=NEEDS_HELP&type=test.poison");
+    return answer && answer->status == 200 && !from_json<Listing<SagaView>>(answer->body).items.empty();
+  };
+  ASSERT_TRUE(until(parked));
+  EXPECT_EQ(deaths(), kDeaths);
+  for (const std::string& id : orders)
+    EXPECT_TRUE(until([&] { return has_become(survivor(), id, Status::CONFIRMED); }))
+        << to_json(*order_at(survivor(), id));
+  EXPECT_EQ(deaths(), kDeaths) << "the workers live on";
+  const auto parked_ones = sagas_that_need_help(survivor());
+  ASSERT_EQ(parked_ones.size(), 1u) << "only the one that kills";
+  EXPECT_EQ(parked_ones[0].error->code, "CRASHED");
+  EXPECT_EQ(parked_ones[0].step, "crash");
+  const auto locks = survivor().get_as<Listing<LockView>>("/api/locks").items;
+  ASSERT_EQ(locks.size(), 1u) << "it keeps what it holds until a person has decided";
+  EXPECT_EQ(locks[0].resource, "poison");
+  EXPECT_EQ(scene_.charges().size(), static_cast<std::size_t>(kOrders));
+}
+
+}  // namespace
+}  // namespace skald::crash

@@ -1,0 +1,65 @@
+// A database, a payment provider in a process of its own, and order processes on both.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "crash/doom.h"
+#include "crash/served_process.h"
+#include "order/provider_api.h"
+#include "order/views.h"
+#include "skald/isolation.h"
+#include "skald/saga_view.h"
+#include "support/test_database.h"
+
+namespace skald::crash {
+
+// How long a process may believe in its lease, and how soon a call counts as lost.
+struct Pace {
+  std::int64_t lease_ms = 3000, beat_ms = 1000, call_timeout_ms = 2000;
+};
+
+class Scene {
+ public:
+  Scene(Dialect dialect, Pace pace);
+
+  std::unique_ptr<ServedProcess> start(Doom doom = {}) const;
+  // The address of the database.
+  const std::string& database() const { return database_; }
+
+  ServedProcess& provider() { return *provider_; }
+  void behave(const order::Behaviour& behaviour);
+  // The provider's books, by the order that each charge is for.
+  std::vector<order::Charge> charges() const;
+
+ private:
+  const Pace pace_;
+  test::TemporaryFolder folder_;
+  std::unique_ptr<test::ScratchPostgres> server_;
+  std::string database_;
+  std::unique_ptr<ServedProcess> provider_;
+};
+
+// The order as a process shows it; none where it does not answer, or knows none.
+std::optional<order::OrderView> order_at(const ServedProcess& process, const std::string& id);
+void offer(const ServedProcess& process, const std::string& sku, std::int64_t stock);
+
+std::vector<SagaView> sagas_that_need_help(const ServedProcess& process);
+// What is wrong once everything has ended: an invariant, a lock, a reservation, a saga
+// that needs help. Empty: nothing.
+std::vector<std::string> what_is_wrong(const ServedProcess& process);
+
+void rest(Duration time);
+// Until `ready` says so; false after `patience`.
+template <class F>
+bool until(F&& ready, Duration patience = 20s) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!ready()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    rest(2ms);
+  }
+  return true;
+}
+
+}  // namespace skald::crash
