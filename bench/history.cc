@@ -15,6 +15,7 @@
 namespace bench {
 namespace {
 
+constexpr std::int64_t kFinished = 10'000'000;
 constexpr int kRounds = 15;
 constexpr std::int64_t kAlone = 100;      // events of each round that are written one by one, and measured
 constexpr std::int64_t kTogether = 900;   // and those that are put in with one commit
@@ -156,6 +157,7 @@ void fill_sqlite(const std::string& path, std::int64_t rows) {
 }  // namespace
 
 void measure_history(Server& server, const Options& options, Report& report) {
+  const std::int64_t finished = options.rows.value_or(kFinished);
   const auto clock = skald::system_clock();
   const auto random = skald::system_random();
   const skald::Env env{*clock, *random, skald::silent_observer()};
@@ -163,10 +165,10 @@ void measure_history(Server& server, const Options& options, Report& report) {
     const std::string none_url = server.create("bench_none"), full_url = server.create("bench_full");
     Side full(env, skald::open_postgres(env, {.url = full_url}));
     progress("history, filling PostgreSQL");
-    fill_postgres(server, full_url, options.rows);
+    fill_postgres(server, full_url, finished);
     server.checkpoint();
     Side none(env, skald::open_postgres(env, {.url = none_url}));
-    compare("PostgreSQL", none, full, options.rows, report);
+    compare("PostgreSQL", none, full, finished, report);
   }
   server.drop("bench_none");
   server.drop("bench_full");
@@ -179,9 +181,9 @@ void measure_history(Server& server, const Options& options, Report& report) {
     };
     { Side made = open("full.db"); }
     progress("history, filling SQLite");
-    fill_sqlite(folder + "/full.db", options.rows);
+    fill_sqlite(folder + "/full.db", finished);
     Side full = open("full.db"), none = open("none.db");
-    compare("SQLite", none, full, options.rows, report);
+    compare("SQLite", none, full, finished, report);
   }
   std::filesystem::remove_all(folder);
 }

@@ -1,4 +1,4 @@
-// ./dev bench outbox | store: Skald, the hand-written limit and the peers, on the
+// ./dev bench outbox | store | saga: Skald, the hand-written limit and the peers, on the
 // same work in one run. Exits with 1 where a promise was not kept.
 #include <csignal>
 #include <cstdio>
@@ -26,6 +26,13 @@ int run(const Options& options) {
     if (options.wants("latency")) measure_latency(server, options, report, rates);
     if (options.wants("idle")) measure_idle(server, options, report);
     if (options.wants("history")) measure_history(server, options, report);
+  } else if (options.name == "saga") {
+    if (options.wants("throughput")) measure_saga_throughput(server, options, report);
+    if (options.wants("latency")) measure_saga_latency(server, options, report);
+    if (options.wants("workers")) measure_saga_workers(server, options, report);
+    if (options.wants("sqlite")) measure_saga_sqlite(options, report);
+    if (options.wants("hot")) measure_hot_sagas(server, options, report);
+    if (options.wants("sleepers")) measure_sleepers(server, options, report);
   } else {
     if (options.wants("sqlite")) measure_sqlite_store(options, report);
     if (options.wants("postgres")) measure_postgres_store(server, options, report);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 
@@ -77,6 +78,42 @@ double cpu_of_server(pid_t postmaster) {
   return sum;
 }
 
+namespace {
+
+double status_megabytes(pid_t pid, const std::string& field) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(field + ":")) return std::stod(line.substr(field.size() + 1)) / 1024;
+  return std::nan("");
+}
+
+}  // namespace
+
+double memory_of_process(pid_t pid) { return status_megabytes(pid, "VmRSS"); }
+double memory_peak_of_process(pid_t pid) { return status_megabytes(pid, "VmHWM"); }
+
+CpuWatch::CpuWatch(std::vector<pid_t> clients, std::optional<pid_t> postmaster)
+    : clients_(std::move(clients)), postmaster_(postmaster), before_(read()), begun_(now_ns()) {}
+
+std::vector<double> CpuWatch::read() const {
+  std::vector<double> out;
+  for (const pid_t pid : clients_) out.push_back(cpu_of_process(pid));
+  out.push_back(postmaster_ ? cpu_of_server(*postmaster_) : 0);
+  out.push_back(cpu_of_machine());
+  return out;
+}
+
+CpuWatch::Shares CpuWatch::shares() const {
+  const double span = static_cast<double>(now_ns() - begun_) / 1e9;
+  std::vector<double> used = read();
+  for (std::size_t i = 0; i < used.size(); ++i) used[i] = (used[i] - before_[i]) / span * 100;
+  Shares out{{used.begin(), used.end() - 2}, used[used.size() - 2], 0};
+  out.others = std::max(0.0, used.back() - out.total());
+  return out;
+}
+
+double CpuWatch::Shares::total() const { return std::accumulate(clients.begin(), clients.end(), server); }
+
 double cpu_of_machine() {
   std::ifstream file("/proc/stat");
   std::string cpu;
@@ -86,6 +123,11 @@ double cpu_of_machine() {
 }
 
 void progress(const std::string& what) { std::fprintf(stderr, "bench: %s\n", what.c_str()); }
+
+double per_second(const std::vector<Stamp>& stamps, std::int64_t from, std::int64_t to) {
+  const auto inside = std::ranges::count_if(stamps, [&](const Stamp& s) { return s.at_ns >= from && s.at_ns < to; });
+  return static_cast<double>(inside) / (static_cast<double>(to - from) / 1e9);
+}
 
 void write_stamps(const std::string& path, const std::vector<Stamp>& stamps) {
   std::ofstream file(path, std::ios::binary);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,40 @@ double cpu_of_server(pid_t postmaster);
 // Seconds of busy cores since the machine started, whoever used them.
 double cpu_of_machine();
 
+// Megabytes in memory, and the most that there have been.
+double memory_of_process(pid_t pid);
+double memory_peak_of_process(pid_t pid);
+
+// Whose CPU is used from its making on, in % of one core.
+class CpuWatch {
+ public:
+  CpuWatch(std::vector<pid_t> clients, std::optional<pid_t> postmaster);
+  struct Shares {
+    std::vector<double> clients;
+    double server = 0, others = 0;
+    double total() const;  // without the others
+  };
+  Shares shares() const;
+
+ private:
+  std::vector<double> read() const;
+
+  std::vector<pid_t> clients_;
+  std::optional<pid_t> postmaster_;
+  std::vector<double> before_;
+  std::int64_t begun_;
+};
+
 // Tells on stderr what goes on; the tables go to stdout.
 void progress(const std::string& what);
 
-// When each event's commit was known.
+// When each event's commit was known. Of a saga: when it began (in place of its
+// number) and when it had ended.
 struct Stamp {
   std::int64_t event;
   std::int64_t at_ns;
 };
+double per_second(const std::vector<Stamp>& stamps, std::int64_t from, std::int64_t to);
 void write_stamps(const std::string& path, const std::vector<Stamp>& stamps);
 std::vector<Stamp> read_stamps(const std::string& path);
 

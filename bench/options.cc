@@ -11,6 +11,7 @@ namespace {
 const std::map<std::string, std::vector<std::string>> kSections = {
     {"outbox", {"e2e", "drain", "latency", "history", "idle"}},
     {"store", {"sqlite", "postgres"}},
+    {"saga", {"throughput", "latency", "workers", "sqlite", "hot", "sleepers"}},
 };
 
 [[noreturn]] void usage(const std::string& problem) {
@@ -18,10 +19,12 @@ const std::map<std::string, std::vector<std::string>> kSections = {
                "%s\n"
                "usage: skald_bench outbox [e2e] [drain] [latency] [history] [idle] [OPTION]...\n"
                "       skald_bench store [sqlite] [postgres] [OPTION]...\n"
+               "       skald_bench saga [throughput] [latency] [workers] [sqlite] [hot] [sleepers] [OPTION]...\n"
                "  --seconds S       of each measured run (6)\n"
                "  --rounds N        interleaved repetitions, of which the median counts (2)\n"
-               "  --rows N          finished rows of the history section (10000000)\n"
+               "  --rows N          finished rows of the history section (10000000), sleepers (1000000)\n"
                "  --backlog N       events of the drain section (100000)\n"
+               "  --peers           beside the sagas of DBOS Transact and Restate\n"
                "  --write-results   renew the part of RESULTS.md and its chart\n"
                "SKALD_TEST_PG is the URL of a PostgreSQL server of one's own.\n",
                problem.c_str());
@@ -36,7 +39,7 @@ bool Options::wants(const std::string& section) const {
 
 Options parse_options(int argc, char** argv) {
   Options out;
-  if (argc < 2 || !kSections.contains(argv[1])) usage("outbox or store?");
+  if (argc < 2 || !kSections.contains(argv[1])) usage("outbox, store or saga?");
   out.name = argv[1];
   out.command = "./dev bench";
   for (int i = 1; i < argc; ++i)
@@ -54,6 +57,7 @@ Options parse_options(int argc, char** argv) {
     else if (word == "--rounds") out.rounds = static_cast<int>(value());
     else if (word == "--rows") out.rows = static_cast<std::int64_t>(value());
     else if (word == "--backlog") out.backlog = static_cast<std::int64_t>(value());
+    else if (word == "--peers") out.peers = true;
     else if (word == "--write-results") out.write_results = true;
     else if (std::ranges::find(known, word) != known.end()) out.sections.push_back(word);
     else usage("unknown: " + word);

@@ -2,18 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace bench {
 
 struct Options {
-  std::string name;                   // outbox or store
+  std::string name;                   // outbox, store or saga
   std::vector<std::string> sections;  // empty: all of them
   double seconds = 6;                 // of each measured run
   int rounds = 2;                     // repetitions, interleaved between contestants
-  std::int64_t rows = 10'000'000;     // finished rows in the history section
+  // Finished rows in the history section, sleeping sagas in that of the sleepers.
+  std::optional<std::int64_t> rows;
   std::int64_t backlog = 100'000;     // events that are drained
+  bool peers = false;                 // those of the saga benchmark, which take long
   bool write_results = false;
   std::string postgres;               // URL of the server
   std::string command;                // as it was called

@@ -115,7 +115,7 @@ void Report::write_results() const {
   std::string text = read_text(path);
   if (text.empty()) {
     text =
-        "# Measured\n\nWritten by `./dev bench outbox --write-results` and `./dev bench store --write-results`. "
+        "# Measured\n\nWritten by `./dev bench NAME --write-results`. "
         "Only ratios within one run mean anything: machines differ.\n";
   }
   const auto from = text.find(begin), to = text.find(end);

@@ -17,15 +17,9 @@ namespace {
 
 constexpr const char* kEventType = "bench.stock_reserved";
 
-struct Role {
-  std::string kind, url, times;
-  double rate = 0, seconds = 0;
-  std::int64_t count = 0;
-};
-
 // Hears from the engine that a batch has been committed: the handlers that ran
 // for it belong to that moment.
-class Stopwatch final : public skald::Observer {
+class Stopwatch final : public Complaints {
  public:
   void handled(std::int64_t event) { open_.push_back(event); }  // by the relay's thread, as count() is
 
@@ -38,20 +32,9 @@ class Stopwatch final : public skald::Observer {
     for (std::size_t i = first; i < open_.size(); ++i) stamps_.push_back({open_[i], now});
     open_.clear();
   }
-  void log(Level level, std::string_view message, std::string_view fields) override {
-    if (level >= Level::warn) std::cerr << message << " " << fields << std::endl;
-  }
-
   std::vector<std::int64_t> open_;
   std::vector<Stamp> stamps_;
 };
-
-void say(const char* word) { std::cout << word << std::endl; }
-
-void hear(const std::string& word) {
-  std::string line;
-  if (!std::getline(std::cin, line) || line != word) std::exit(1);
-}
 
 void consume(const Role& role, skald::Env env, Stopwatch& watch) {
   const auto db = skald::open_postgres(env, {.url = role.url});
@@ -116,14 +99,26 @@ void preload(const Role& role, skald::Env env) {
 
 }  // namespace
 
+void say(const char* word) { std::cout << word << std::endl; }
+
+void hear(const std::string& word) {
+  std::string line;
+  if (!std::getline(std::cin, line) || line != word) std::exit(1);
+}
+
+void Complaints::log(Level level, std::string_view message, std::string_view fields) {
+  if (level >= Level::warn) std::cerr << message << " " << fields << std::endl;
+}
+
 int run_role(int argc, char** argv) {
   if (argc != 9) return 2;
-  const Role role{argv[2], argv[4], argv[5], std::atof(argv[6]), std::atof(argv[7]), std::atoll(argv[8])};
+  const Role role{argv[2], argv[3], argv[4], argv[5], std::atof(argv[6]), std::atof(argv[7]), std::atoll(argv[8])};
   const auto clock = skald::system_clock();
   const auto random = skald::system_random();
   Stopwatch watch;
   const skald::Env env{*clock, *random, watch};
-  if (role.kind == "consumer") consume(role, env, watch);
+  if (role.kind == "sagas") run_sagas(role);
+  else if (role.kind == "consumer") consume(role, env, watch);
   else if (role.kind == "producer") produce(role, env);
   else preload(role, env);
   say("done");

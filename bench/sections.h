@@ -1,4 +1,4 @@
-// The parts of the two benchmarks. Each prints its tables and checks its promises.
+// The parts of the three benchmarks. Each prints its tables and checks its promises.
 #pragma once
 
 #include <map>
@@ -29,5 +29,16 @@ void measure_history(Server& server, const Options& options, Report& report);
 void measure_sqlite_store(const Options& options, Report& report);
 // A transaction of ours against hand-written libpq.
 void measure_postgres_store(Server& server, const Options& options, Report& report);
+
+// Order sagas: as many as can be, one at a time, by one worker process and by two.
+void measure_saga_throughput(Server& server, const Options& options, Report& report);
+void measure_saga_latency(Server& server, const Options& options, Report& report);
+void measure_saga_workers(Server& server, const Options& options, Report& report);
+// Group commit of sagas against a hand-written loop.
+void measure_saga_sqlite(const Options& options, Report& report);
+// All on one product: side by side, or one after the other.
+void measure_hot_sagas(Server& server, const Options& options, Report& report);
+// What sleeping sagas cost the engine and the others, and how well they wake.
+void measure_sleepers(Server& server, const Options& options, Report& report);
 
 }  // namespace bench

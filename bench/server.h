@@ -4,8 +4,11 @@
 #include <libpq-fe.h>
 #include <sys/types.h>
 
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -23,6 +26,27 @@ class Sql {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };
   std::unique_ptr<PGconn, Finish> connection_;
+};
+
+// Hand-written code on a connection of its own: prepared statements, each with its
+// round trip, or gathered into one by libpq's pipeline.
+class PreparedSql {
+ public:
+  using Named = std::pair<const char*, const char*>;
+  PreparedSql(const std::string& url, std::span<const Named> statements, bool pipelined);
+
+  // Runs at once; pipelined: at flush().
+  void add(const char* name, std::initializer_list<const char*> values);
+  // The rows that each statement since the last flush has touched.
+  std::vector<int> flush();
+
+ private:
+  int affected(PGresult* result);
+
+  Sql sql_;
+  const bool pipelined_;
+  std::vector<int> affected_;
+  std::size_t waiting_ = 0;
 };
 
 class Server {

@@ -1,11 +1,8 @@
 #include <array>
-#include <atomic>
 #include <functional>
-#include <stdexcept>
-#include <thread>
 
+#include "closed_loop.h"
 #include "donation.h"
-#include "measure.h"
 #include "sections.h"
 #include "skald/engine.h"
 #include "workload.h"
@@ -17,26 +14,11 @@ constexpr int kConnections = 8;
 
 const skald::Migration kMigration{.version = 1, .name = "donation", .sql = kDonationSchema, .postgres_sql = ""};
 
-// Calls each of 8 workers again and again; donations per second.
+// Donations per second, by 8 threads.
 double rate_of(double seconds, const std::function<void(int worker, std::int64_t n)>& donate) {
-  std::atomic<std::int64_t> next{0};
-  std::atomic<bool> failed{false};
-  const std::int64_t begun = now_ns(), end = begun + static_cast<std::int64_t>(seconds * 1e9);
-  {
-    std::vector<std::jthread> workers;
-    for (int k = 0; k < kConnections; ++k) {
-      workers.emplace_back([&, k] {
-        try {
-          while (now_ns() < end) donate(k, next.fetch_add(1));
-        } catch (const std::exception& error) {
-          std::fprintf(stderr, "%s\n", error.what());
-          failed = true;
-        }
-      });
-    }
-  }
-  if (failed) throw std::runtime_error("a worker has failed");
-  return static_cast<double>(next) / (static_cast<double>(now_ns() - begun) / 1e9);
+  const std::int64_t begun = now_ns();
+  const auto donations = closed_loop(kConnections, seconds, donate);
+  return per_second(donations, begun, now_ns());
 }
 
 double by_skald(skald::Env env, const std::string& url, double seconds) {
@@ -53,56 +35,23 @@ double by_skald(skald::Env env, const std::string& url, double seconds) {
   });
 }
 
-// Plain libpq: prepared statements, each with its round trip, or all in one.
-class Hand {
- public:
-  explicit Hand(const std::string& url) : sql_(url) {
-    const std::array<std::pair<const char*, const char*>, 5> statements = {{{"begin", "BEGIN"},
-                                                                            {"request", kInsertRequest},
-                                                                            {"donation", kInsertDonation},
-                                                                            {"event", kInsertEvent},
-                                                                            {"commit", "COMMIT"}}};
-    for (const auto& [name, text] : statements) check(PQprepare(sql_.raw(), name, text, 0, nullptr));
-  }
+constexpr std::array<PreparedSql::Named, 5> kByHand = {{{"begin", "BEGIN"},
+                                                        {"request", kInsertRequest},
+                                                        {"donation", kInsertDonation},
+                                                        {"event", kInsertEvent},
+                                                        {"commit", "COMMIT"}}};
 
-  void donate(std::int64_t n, bool pipelined) {
-    const std::string id = donation_id(n), request = "r" + id, donor = donor_of(n), payload = payload_of(n),
-                      partition = std::to_string(n % skald::kPartitions), time = "1800000000000000";
-    if (pipelined && PQpipelineStatus(sql_.raw()) == PQ_PIPELINE_OFF) PQenterPipelineMode(sql_.raw());
-    const auto run = [&](const char* name, std::initializer_list<const char*> values) {
-      const std::vector<const char*> params(values);
-      const int count = static_cast<int>(params.size());
-      if (!pipelined) check(PQexecPrepared(sql_.raw(), name, count, params.data(), nullptr, nullptr, 0));
-      else if (PQsendQueryPrepared(sql_.raw(), name, count, params.data(), nullptr, nullptr, 0) == 0)
-        throw std::runtime_error(PQerrorMessage(sql_.raw()));
-    };
-    run("begin", {});
-    run("request", {request.c_str(), id.c_str()});
-    run("donation", {id.c_str(), donor.c_str(), "500", time.c_str()});
-    run("event", {id.c_str(), partition.c_str(), donor.c_str(), kDonationType, request.c_str(), payload.c_str(), "",
-                  kSomeHash.c_str(), "3", time.c_str()});
-    run("commit", {});
-    if (pipelined) finish_pipeline();
-  }
-
- private:
-  void check(PGresult* result) {
-    const auto status = PQresultStatus(result);
-    PQclear(result);
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_PIPELINE_SYNC)
-      throw std::runtime_error(PQerrorMessage(sql_.raw()));
-  }
-  void finish_pipeline() {
-    PQpipelineSync(sql_.raw());
-    for (int i = 0; i < 5; ++i) {
-      check(PQgetResult(sql_.raw()));
-      PQgetResult(sql_.raw());  // the null between two results
-    }
-    check(PQgetResult(sql_.raw()));
-  }
-
-  Sql sql_;
-};
+void donate(PreparedSql& sql, std::int64_t n) {
+  const std::string id = donation_id(n), request = "r" + id, donor = donor_of(n), payload = payload_of(n),
+                    partition = std::to_string(n % skald::kPartitions), time = "1800000000000000";
+  sql.add("begin", {});
+  sql.add("request", {request.c_str(), id.c_str()});
+  sql.add("donation", {id.c_str(), donor.c_str(), "500", time.c_str()});
+  sql.add("event", {id.c_str(), partition.c_str(), donor.c_str(), kDonationType, request.c_str(), payload.c_str(), "",
+                    kSomeHash.c_str(), "3", time.c_str()});
+  sql.add("commit", {});
+  sql.flush();
+}
 
 double by_hand(skald::Env env, const std::string& url, double seconds, bool pipelined) {
   {
@@ -110,9 +59,9 @@ double by_hand(skald::Env env, const std::string& url, double seconds, bool pipe
     db->migrate("bench", {&kMigration, 1});
     skald::Engine engine(env, *db, {.works = false});
   }
-  std::vector<std::unique_ptr<Hand>> hands;
-  for (int k = 0; k < kConnections; ++k) hands.push_back(std::make_unique<Hand>(url));
-  return rate_of(seconds, [&](int k, std::int64_t n) { hands[static_cast<std::size_t>(k)]->donate(n, pipelined); });
+  std::vector<std::unique_ptr<PreparedSql>> hands;
+  for (int k = 0; k < kConnections; ++k) hands.push_back(std::make_unique<PreparedSql>(url, kByHand, pipelined));
+  return rate_of(seconds, [&](int k, std::int64_t n) { donate(*hands[static_cast<std::size_t>(k)], n); });
 }
 
 }  // namespace

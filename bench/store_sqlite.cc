@@ -1,13 +1,11 @@
-#include <sqlite3.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
 #include <stdexcept>
-#include <thread>
 
+#include "closed_loop.h"
 #include "donation.h"
-#include "measure.h"
+#include "plain_sqlite.h"
 #include "sections.h"
 #include "skald/engine.h"
 #include "workload.h"
@@ -42,93 +40,39 @@ Speed by_skald(skald::Env env, const std::string& path, double seconds) {
   const auto db = skald::open_sqlite(env, {.path = path});
   db->migrate("bench", {&kMigration, 1});
   skald::Engine engine(env, *db, {.works = false});
-  std::atomic<std::int64_t> next{0};
   const Meter meter;
-  const std::int64_t end = meter.begun() + static_cast<std::int64_t>(seconds * 1e9);
-  {
-    std::vector<std::jthread> callers;
-    for (int k = 0; k < kCallers; ++k) {
-      callers.emplace_back([&] {
-        while (now_ns() < end) {
-          const std::int64_t n = next.fetch_add(1);
-          const std::string id = donation_id(n), request = "r" + id, donor = donor_of(n), payload = payload_of(n);
-          db->write("donate", [&](skald::Transaction& tx) {
-            if (tx.execute(kInsertRequest, request, id) != 1) return;
-            tx.execute(kInsertDonation, id, donor, 500, tx.now());
-            tx.emit({.type = kDonationType, .key = donor, .subject = request, .payload = payload});
-          });
-        }
-      });
-    }
-  }
-  return meter.of(next);
+  const auto donations = closed_loop(kCallers, seconds, [&](int, std::int64_t n) {
+    const std::string id = donation_id(n), request = "r" + id, donor = donor_of(n), payload = payload_of(n);
+    db->write("donate", [&](skald::Transaction& tx) {
+      if (tx.execute(kInsertRequest, request, id) != 1) return;
+      tx.execute(kInsertDonation, id, donor, 500, tx.now());
+      tx.emit({.type = kDonationType, .key = donor, .subject = request, .payload = payload});
+    });
+  });
+  return meter.of(std::ssize(donations));
 }
 
-// Plain SQLite as one would write it by hand: prepared statements, WAL, FULL.
 class Hand {
  public:
-  explicit Hand(const std::string& path) {
-    must(sqlite3_open(path.c_str(), &db_));
-    must(sqlite3_exec(db_, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", nullptr, nullptr, nullptr));
-    begin_ = prepare("BEGIN IMMEDIATE");
-    commit_ = prepare("COMMIT");
-    request_ = prepare(kInsertRequest);
-    donation_ = prepare(kInsertDonation);
-    event_ = prepare(kInsertEvent);
-  }
-  ~Hand() {
-    for (sqlite3_stmt* statement : {begin_, commit_, request_, donation_, event_}) sqlite3_finalize(statement);
-    sqlite3_close(db_);
-  }
+  explicit Hand(const std::string& path) : db_(path) {}
 
-  void begin() { step(begin_); }
-  void commit() { step(commit_); }
+  void begin() { begin_.run(); }
+  void commit() { commit_.run(); }
 
   void donate(std::int64_t n) {
     const std::string id = donation_id(n), request = "r" + id, donor = donor_of(n), payload = payload_of(n);
-    bind(request_, 1, request);
-    bind(request_, 2, id);
-    step(request_);
-    if (sqlite3_changes(db_) != 1) return;
-    bind(donation_, 1, id);
-    bind(donation_, 2, donor);
-    sqlite3_bind_int64(donation_, 3, 500);
-    sqlite3_bind_int64(donation_, 4, kSomeTime);
-    step(donation_);
-    bind(event_, 1, id);
-    sqlite3_bind_int64(event_, 2, n % skald::kPartitions);
-    bind(event_, 3, donor);
-    bind(event_, 4, kDonationType);
-    bind(event_, 5, request);
-    bind(event_, 6, payload);
-    bind(event_, 7, "");
-    bind(event_, 8, kSomeHash);
-    sqlite3_bind_int64(event_, 9, 3);
-    sqlite3_bind_int64(event_, 10, kSomeTime);
-    step(event_);
+    if (request_.run({request, id}) != 1) return;
+    donation_.run({id, donor, 500, kSomeTime});
+    event_.run({id, n % skald::kPartitions, donor, kDonationType, request, payload, "", kSomeHash, 3, kSomeTime});
   }
 
  private:
   static constexpr std::int64_t kSomeTime = 1'800'000'000'000'000;
 
-  void must(int code) {
-    if (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW) throw std::runtime_error(sqlite3_errmsg(db_));
-  }
-  sqlite3_stmt* prepare(const char* sql) {
-    sqlite3_stmt* statement = nullptr;
-    must(sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
-    return statement;
-  }
-  void bind(sqlite3_stmt* statement, int at, std::string_view text) {
-    must(sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
-  }
-  void step(sqlite3_stmt* statement) {
-    must(sqlite3_step(statement));
-    must(sqlite3_reset(statement));
-  }
-
-  sqlite3* db_ = nullptr;
-  sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *request_ = nullptr, *donation_ = nullptr, *event_ = nullptr;
+  PlainSqlite db_;
+  PlainSqlite::Statement begin_ = db_.prepare("BEGIN IMMEDIATE"), commit_ = db_.prepare("COMMIT"),
+                         request_ = db_.prepare(kInsertRequest), donation_ = db_.prepare(kInsertDonation),
+                         event_ = db_.prepare(kInsertEvent);
 };
 
 Speed by_hand(skald::Env env, const std::string& path, double seconds, int per_commit) {

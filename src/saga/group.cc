@@ -1,5 +1,7 @@
 #include "saga/group.h"
 
+#include <algorithm>
+
 #include "env/seam.h"
 #include "saga/recording.h"
 #include "store/tables/signal.h"
@@ -10,6 +12,13 @@ namespace {
 using seam::Rule;
 
 std::string child_id(const Instance& saga, const Next& what) { return saga.row.id + "." + std::to_string(what.index); }
+
+// Locks, waits and deadlines are counted in the database's time.
+bool asks_for_time(const Definition& definition) {
+  return definition.deadline || std::ranges::any_of(definition.steps, [](const Step& step) {
+           return step.kind != Kind::local || !step.holds.empty();
+         });
+}
 
 std::string code_of(const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
@@ -51,6 +60,7 @@ After Group::run(std::string_view worker) {
   trial_.ran = 0;
   trial_.rollback_undoes_all = true;
   trial_.met.reset();
+  if (saga_.newborn && !asks_for_time(*saga_.definition)) tables::saga::announce(tx_, saga_.row.id);
   const bool ours = saga_.newborn || tables::saga::hold(tx_, saga_.row.id, saga_.row.owner, saga_.row.fence);
   if (!ours && seam::holds(Rule::saga_fence_checked))
     throw Stale("SAGA_TAKEN", "another worker has taken this saga over");
@@ -315,7 +325,7 @@ void Group::store(After after, std::string_view worker) {
   row.take_overs = after == After::parked ? row.take_overs : 0;
   row.error_code = progress.failure ? progress.failure->code : "";
   row.error_message = progress.failure ? progress.failure->message : "";
-  row.progress = to_json(progress);
+  row.progress = after == After::ended ? "{}" : to_json(progress);  // nobody goes on from its end
   row.state = saga_.definition->codec.write(saga_.state.get());
   if (seam::holds(Rule::log_stored)) row.log = std::move(saga_.log);
   if (saga_.newborn) tables::saga::insert(tx_, row);

@@ -15,6 +15,12 @@ using tables::semantic_lock::Request;
 using tables::semantic_lock::Row;
 namespace table = tables::semantic_lock;
 
+std::vector<Place> places_of(const std::vector<Request>& requests) {
+  std::vector<Place> out;
+  for (const Request& request : requests) out.push_back(request.place);
+  return out;
+}
+
 auto order_of(const Place& place) { return std::tie(place.resource, place.key); }
 
 bool covers(LockMode held, LockMode wanted) { return held == LockMode::exclusive || wanted == LockMode::shared; }
@@ -101,14 +107,20 @@ std::vector<const Row*> heirs(const std::vector<Row>& rows, const Place& place, 
 
 // Never waits but where it is alone: the transaction may hold rows that those at the
 // places are waiting for.
-std::vector<Row> rows_at(Transaction& tx, const std::vector<Place>& places, bool alone) {
-  if (alone) return table::enter(tx, places);
-  std::vector<Request> requests;
-  const LockMode mode = seam::holds(Rule::lock_given_back_alone) ? LockMode::exclusive : LockMode::shared;
-  for (const Place& place : places) requests.push_back({place, mode});
+std::vector<Row> rows_at(Transaction& tx, const std::vector<Request>& requests, bool alone) {
+  if (alone) return table::enter(tx, places_of(requests));
   auto rows = table::probe(tx, requests);
   if (!rows) throw PlaceTaken{};
   return std::move(*rows);
+}
+
+// Sharers leave side by side. Where somebody waits one must be alone: each would see
+// the others, and none would let the waiter in. Nobody begins to wait beside a sharer.
+void must_be_alone_where_one_waits(Transaction& tx, const std::vector<Row>& rows, const std::vector<Request>& leaving) {
+  if (tx.on(Dialect::sqlite)) return;  // every writer is alone
+  for (const Request& request : leaving)
+    for (const Row& row : rows)
+      if (request.mode == LockMode::shared && row.place == request.place && !row.granted) throw PlaceTaken{};
 }
 
 WhenBusy policy_of(const Instance& saga, const Place& place) {
@@ -153,16 +165,7 @@ LockAnswer SemanticLocks::take(Transaction& tx, Instance& saga, int index, bool 
   const std::vector<Request> requests = wanted(saga, index);
   if (requests.empty()) return {};
   const Step& step = saga.definition->steps[static_cast<std::size_t>(index)];
-  std::vector<Place> places;
-  for (const Request& request : requests) places.push_back(request.place);
-  std::vector<Row> rows;
-  if (alone) {
-    rows = table::enter(tx, places);
-  } else {
-    auto found = table::probe(tx, requests);
-    if (!found) throw PlaceTaken{};
-    rows = std::move(*found);
-  }
+  const std::vector<Row> rows = rows_at(tx, requests, alone);
   for (const Request& request : requests) {
     const Row* own = own_row(rows, request.place, saga.row.root);
     if (own != nullptr && covers(own->mode, request.mode)) continue;
@@ -246,22 +249,23 @@ void SemanticLocks::release(Transaction& tx, Instance& saga, bool alone) {
   leave_queue(tx, saga);
   const bool has_children =
       std::ranges::any_of(saga.definition->steps, [](const Step& step) { return step.kind == Kind::child; });
-  std::vector<Place> places;
+  std::vector<Request> leaving;
   if (saga.row.root != saga.row.id && seam::holds(Rule::child_leaves_locks)) return;  // its root holds them
   if (has_children && !saga.newborn) {
-    places = table::held_by(tx, saga.row.root);
+    for (Place& place : table::held_by(tx, saga.row.root)) leaving.push_back({std::move(place), LockMode::exclusive});
   } else {
     for (const Held& held : saga.progress.locks) {
       const Place place{held.resource, held.key};
-      if (std::ranges::find(taken_, place, &Row::place) == taken_.end()) places.push_back(place);
+      if (std::ranges::find(taken_, place, &Row::place) == taken_.end()) leaving.push_back({place, held.mode});
     }
   }
   saga.progress.locks.clear();
   for (const Row& row : taken_) record_lock(saga, checker::Kind::unlock, row);
   taken_.clear();
-  if (places.empty()) return;
-  const auto rows = rows_at(tx, places, alone);
-  for (const Place& place : places) vacate(tx, saga, rows, place);
+  if (leaving.empty()) return;
+  const auto rows = rows_at(tx, leaving, alone);
+  if (!alone && seam::holds(Rule::lock_given_back_alone)) must_be_alone_where_one_waits(tx, rows, leaving);
+  for (const Request& request : leaving) vacate(tx, saga, rows, request.place);
 }
 
 void SemanticLocks::leave_queue(Transaction& tx, Instance& saga) {

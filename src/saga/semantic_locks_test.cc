@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "saga/saga_fixture.h"
 
 namespace skald::saga {
@@ -97,6 +99,27 @@ TEST_P(SemanticLocksTest, SharersRunSideBySideAndKeepAnExclusiveOneOut) {
   EXPECT_EQ(view(d.id).step, "touch");
   end(c.id);
   EXPECT_EQ(view(d.id).step, "end");
+}
+
+TEST_P(SemanticLocksTest, ASharerEndsBesideAnotherOnesTransaction) {
+  if (GetParam() == Dialect::sqlite) return;  // has one transaction at a time
+  const auto sharing = holder(shared, wait_up_to(1h), "sharing");
+  const auto alone = holder(exclusive, wait_up_to(1h), "alone");
+  know(sharing);
+  know(alone);
+  const Started a = start(sharing, {.name = "A"}), b = start(sharing, {.name = "A"});
+  db().write("another sharer", [&](Transaction& tx) {
+    const tables::semantic_lock::Request request{{"product", "A"}, shared};
+    ASSERT_TRUE(tables::semantic_lock::probe(tx, std::span(&request, 1)));
+    std::thread([&] { end(a.id); }).join();
+  });
+  EXPECT_EQ(view(a.id).status, SagaStatus::COMPLETED);
+  const Started c = start(alone, {.name = "A"});
+  EXPECT_EQ(view(c.id).step, "touch");
+  end(b.id);
+  EXPECT_EQ(view(c.id).step, "end") << "the last sharer lets in who waits";
+  end(c.id);
+  EXPECT_EQ(rows_in("skald_lock"), 0);
 }
 
 TEST_P(SemanticLocksTest, ASagaThatEndsInOneTransactionLeavesNoRow) {

@@ -80,6 +80,25 @@ TEST_F(Postgres, CommitsAProducersTransactionInTwoRoundTrips) {
   EXPECT_EQ(trips()[1], "UPDATE item SET amount = 5 WHERE id = 'b'; INSERT INTO item VALUES ($1, 1); COMMIT");
 }
 
+TEST_F(Postgres, AsksForItsIdAndTheTimeOnlyWhereItHasNoWitness) {
+  const auto insert = [](Transaction& tx, const char* id) {
+    tx.witness("SELECT 1 FROM item WHERE id = $1", id);
+    tx.enqueue("INSERT INTO item VALUES ($1, 1)", id);
+  };
+  db().write("all at once", [&](Transaction& tx) { insert(tx, "c"); });
+  ASSERT_EQ(trips().size(), 1u);
+  EXPECT_EQ(trips()[0], "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; INSERT INTO item VALUES ($1, 1); COMMIT");
+  db().write("with the time", [&](Transaction& tx) {
+    insert(tx, "d");
+    tx.query("SELECT 1");
+    EXPECT_GT(to_micros(tx.now()), 1'500'000'000'000'000);
+    EXPECT_EQ(tx.now(), tx.now());
+  });
+  EXPECT_EQ(trips().size(), 4u) << "the insert and the question, the time, and COMMIT";
+  db().write("nothing", [](Transaction& tx) { tx.witness("SELECT 1 FROM item WHERE id = $1", "e"); });
+  EXPECT_EQ(trips().size(), 4u);
+}
+
 TEST_F(Postgres, SpendsNoRoundTripOnATransactionThatAskedForNothing) {
   db().write("nothing", [](Transaction&) {});
   EXPECT_THROW(db().write("refused",

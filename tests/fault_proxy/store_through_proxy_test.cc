@@ -47,6 +47,12 @@ struct StoreThroughProxy : testing::Test {
     tx.enqueue("INSERT INTO item VALUES ($1)", id);
   }
 
+  // It never learns of its id, although its COMMIT has a round trip of its own.
+  static void put_witnessed_apart(Transaction& tx, std::string_view id) {
+    tx.witness("SELECT 1 FROM item WHERE id = $1", id);
+    tx.execute("INSERT INTO item VALUES ($1)", id);
+  }
+
   std::unique_ptr<Clock> clock = system_clock();
   std::unique_ptr<Random> random = system_random();
   ScratchPostgres server;
@@ -137,7 +143,9 @@ class CutAt : public StoreThroughProxy, public testing::WithParamInterface<Cut> 
     return {{Direction::to_server, &put, "to_the_server"},
             {Direction::to_client, &put, "to_the_client"},
             {Direction::to_server, &put_witnessed, "to_the_server_in_one_round_trip"},
-            {Direction::to_client, &put_witnessed, "to_the_client_in_one_round_trip"}};
+            {Direction::to_client, &put_witnessed, "to_the_client_in_one_round_trip"},
+            {Direction::to_server, &put_witnessed_apart, "to_the_server_with_a_witness"},
+            {Direction::to_client, &put_witnessed_apart, "to_the_client_with_a_witness"}};
   }
 };
 

@@ -11,16 +11,25 @@ Pool::Pool(const PostgresOptions& options) : options_(options), settings_(option
 }
 
 Pool::Lease Pool::acquire() {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, options_.acquire_timeout, [&] { return !free_.empty(); }))
-    throw Unavailable("POOL_EXHAUSTED", "all " + std::to_string(options_.connections) +
-                                            " connections to the database are in use: allow more or ask less at once");
-  Lease lease(*this, free_.back());
-  Slot& slot = slots_[free_.back()];
-  free_.pop_back();
-  lock.unlock();
-  prepare(slot);
+  const std::size_t index = take_slot();
+  Lease lease(*this, index);
+  prepare(slots_[index]);
   return lease;
+}
+
+std::size_t Pool::take_slot() {
+  std::unique_lock lock(mutex_);
+  if (!free_.empty()) {  // then nobody waits
+    const std::size_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  Waiter own;
+  waiting_.push_back(&own);
+  if (own.told.wait_for(lock, options_.acquire_timeout, [&] { return own.slot.has_value(); })) return *own.slot;
+  std::erase(waiting_, &own);
+  throw Unavailable("POOL_EXHAUSTED", "all " + std::to_string(options_.connections) +
+                                          " connections to the database are in use: allow more or ask less at once");
 }
 
 void Pool::prepare(Slot& slot) {
@@ -42,13 +51,25 @@ void Pool::release(std::size_t index) {
   if (broken) slot.connection.reset();
   std::lock_guard lock(mutex_);
   if (slot.connection == nullptr) slot.session.reset();
-  free_.push_back(index);
   changed_.notify_one();
+  if (waiting_.empty()) {
+    free_.push_back(index);
+    return;
+  }
+  Waiter& first = *waiting_.front();
+  waiting_.pop_front();
+  first.slot = index;
+  first.told.notify_one();  // under the lock: it is gone as soon as it sees its slot
 }
 
 void Pool::wait_for_change(Duration patience) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, patience);
+}
+
+std::size_t Pool::waiting() const {
+  std::lock_guard lock(mutex_);
+  return waiting_.size();
 }
 
 std::vector<Database::Session> Pool::sessions() const {

@@ -1,7 +1,9 @@
-// A bounded set of connections, opened when first needed. Thread safe.
+// A bounded set of connections, opened when first needed, given out in the order in
+// which they are asked for. Thread safe.
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -40,6 +42,8 @@ class Pool {
   // those who wait for the server to come back.
   void wait_for_change(Duration patience);
 
+  // How many wait for a connection.
+  std::size_t waiting() const;
   std::vector<Database::Session> sessions() const;
 
  private:
@@ -48,13 +52,22 @@ class Pool {
     std::optional<Database::Session> session;
   };
 
+  // Is handed its slot by who gives one back: were it only woken, the one who gives
+  // back would mostly be the next to take, and some would wait for very long.
+  struct Waiter {
+    std::condition_variable told;
+    std::optional<std::size_t> slot;
+  };
+
+  std::size_t take_slot();
   void prepare(Slot& slot);
   void release(std::size_t slot);
 
   const PostgresOptions options_;
   const ConnectSettings settings_;
-  mutable std::mutex mutex_;         // guards free_ and the sessions of slots_
+  mutable std::mutex mutex_;         // guards free_, waiting_ and the sessions of slots_
   std::condition_variable changed_;
+  std::deque<Waiter*> waiting_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_;    // the last given back is used first
 };

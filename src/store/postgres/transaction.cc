@@ -16,7 +16,7 @@ constexpr std::string_view kBeginRead = "BEGIN ISOLATION LEVEL REPEATABLE READ R
 constexpr std::string_view kNoteWrite =
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_current_xact_id()::text";
 constexpr std::string_view kNoteRead = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-constexpr std::size_t kBeginStatements = 2;
+
 bool is_set_local(std::string_view sql) {
   constexpr std::string_view wanted = "SET LOCAL ";
   return sql.size() > wanted.size() && std::equal(wanted.begin(), wanted.end(), sql.begin(), [](char a, char b) {
@@ -39,16 +39,21 @@ void PostgresTransaction::begin() {
   if (failure_) raise(*failure_);
   if (stage_ != Stage::untouched) return;
   connection_.add(mode_ == Mode::write ? kBeginWrite : kBeginRead);
-  connection_.add(mode_ == Mode::write ? kNoteWrite : kNoteRead);
   stage_ = Stage::waiting;
+  if (witness_.sql.empty()) add_note();
 }
 
-void PostgresTransaction::note_begin() {
-  const std::string_view micros = connection_.value(1, 0);
+void PostgresTransaction::add_note() {
+  note_index_ = connection_.batch_size();
+  connection_.add(mode_ == Mode::write ? kNoteWrite : kNoteRead);
+}
+
+void PostgresTransaction::take_note(std::size_t index) {
+  const std::string_view micros = connection_.value(index, 0);
   std::int64_t value = 0;
   std::from_chars(micros.data(), micros.data() + micros.size(), value);
   now_ = from_micros(value);
-  if (mode_ == Mode::write) id_ = connection_.value(1, 1);
+  if (mode_ == Mode::write) id_ = connection_.value(index, 1);
 }
 
 void PostgresTransaction::note_savepoints(std::size_t succeeded) {
@@ -63,10 +68,9 @@ void PostgresTransaction::exchange() {
   const std::size_t count = connection_.batch_size();
   failure_ = connection_.exchange();
   note_savepoints(failure_ ? failure_->index : count);
-  if (stage_ == Stage::waiting) {
-    stage_ = Stage::open;
-    if (!failure_ || failure_->index >= kBeginStatements) note_begin();
-  }
+  if (stage_ == Stage::waiting) stage_ = Stage::open;
+  if (const auto noted = std::exchange(note_index_, std::nullopt); noted && (!failure_ || failure_->index > *noted))
+    take_note(*noted);
   if (failure_) raise(*failure_);
 }
 
@@ -104,8 +108,9 @@ void PostgresTransaction::witness(std::string_view sql, std::string_view id) {
 
 Time PostgresTransaction::now() {
   begin();
-  if (stage_ == Stage::waiting) exchange();
-  return now_;
+  if (!now_ && !note_index_) add_note();
+  if (!now_) exchange();
+  return *now_;
 }
 
 void PostgresTransaction::savepoint(const std::function<void()>& body) {
@@ -151,7 +156,7 @@ void PostgresTransaction::undo_savepoint() {
 void PostgresTransaction::commit() {
   if (failure_) raise(*failure_);
   if (stage_ == Stage::untouched) return;
-  if (stage_ == Stage::waiting && connection_.batch_size() == kBeginStatements) {
+  if (stage_ == Stage::waiting && connection_.batch_size() == (note_index_ ? 2U : 1U)) {
     connection_.truncate(0);
     return;
   }

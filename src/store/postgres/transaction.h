@@ -3,7 +3,8 @@
 // BEGIN and a bookkeeping statement (transaction id, clock) wait for the first
 // statement and travel with it; enqueued statements wait for the next one; what
 // waits at the end travels with COMMIT. A transaction that sent nothing costs
-// nothing.
+// nothing. One that has named its witness before its first statement needs no id:
+// there the clock is asked only where somebody wants to know.
 //
 // A failure sticks: PostgreSQL refuses everything until the rollback, so every
 // later call throws the first failure again, and so does commit() where the body
@@ -64,7 +65,8 @@ class PostgresTransaction final : public Transaction {
 
   void begin();
   void exchange();
-  void note_begin();
+  void add_note();
+  void take_note(std::size_t index);
   void note_savepoints(std::size_t succeeded);
   std::string savepoint_name() const;
   void leave_savepoint();
@@ -78,7 +80,8 @@ class PostgresTransaction final : public Transaction {
   std::string id_;
   Witness witness_;
   std::string notification_;
-  Time now_{};
+  std::optional<std::size_t> note_index_;  // in the batch, while it waits there
+  std::optional<Time> now_;
   std::vector<Savepoint> savepoints_;
 };
 

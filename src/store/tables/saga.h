@@ -30,6 +30,9 @@ struct Row {
 };
 
 void insert(Transaction& tx, const Row& row);
+// Before the first statement of a transaction that will insert it and hardly asks for
+// the time: it then need not ask for its own id.
+void announce(Transaction& tx, std::string_view id);
 // To be called under hold(). What row.log has is appended.
 void update(Transaction& tx, const Row& row);
 // Locks the row against every other owner until the transaction ends. False: it is

@@ -59,7 +59,8 @@ std::string postgres_schema() {
          ");";
 }
 
-// A finished saga is in no partial index: those cost what is live, whatever has been.
+// A finished saga is in no partial index, and a waiting one is not looked through to
+// find those that are owned: they cost what is live, whatever has been.
 constexpr const char* kSagas = R"(
 CREATE TABLE skald_saga (
   id TEXT PRIMARY KEY, type TEXT NOT NULL, revision BIGINT NOT NULL, key TEXT NOT NULL, parent TEXT NOT NULL,
@@ -67,7 +68,7 @@ CREATE TABLE skald_saga (
   take_overs BIGINT NOT NULL, wake_at BIGINT, deadline_at BIGINT, started_at BIGINT NOT NULL, finished_at BIGINT,
   progress TEXT NOT NULL, state TEXT NOT NULL, log TEXT NOT NULL, error_code TEXT NOT NULL, error_message TEXT NOT NULL);
 CREATE INDEX skald_saga_due ON skald_saga (wake_at) WHERE live = 1 AND owner IS NULL;
-CREATE INDEX skald_saga_owner ON skald_saga (owner) WHERE live = 1;
+CREATE INDEX skald_saga_owner ON skald_saga (owner) WHERE live = 1 AND owner IS NOT NULL;
 CREATE INDEX skald_saga_live ON skald_saga (type, key) WHERE live = 1;
 CREATE INDEX skald_saga_key ON skald_saga (key);
 CREATE TABLE skald_lock (
@@ -97,7 +98,9 @@ std::span<const Migration> migrations() {
       Migration{.version = 3,
                 .name = "history of sagas",
                 .sql = history_schema("INTEGER PRIMARY KEY AUTOINCREMENT"),
-                .postgres_sql = history_schema("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY")}};
+                // Room for a saga's next version beside it: its indexes are then left alone.
+                .postgres_sql = history_schema("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY") +
+                                "ALTER TABLE skald_saga SET (fillfactor = 80);"}};
   return steps;
 }
 
