@@ -97,10 +97,12 @@ void LockWatch::check_kept(Transaction& tx, const std::vector<Row>& rows) {
       stage_.markers.hit(Marker::saga_lock_timed_out);
       continue;
     }
-    // Who turns back at the step that it waited for gives its place back at once.
+    // Who turns back at the step that it waited for gives its place back at once, and who
+    // begins anew gives all of them back.
     const Rows gone = tx.query(
         "SELECT 1 FROM skald_saga r JOIN skald_saga w ON w.id = $2 WHERE r.id = $1 AND r.live = 1 AND NOT "
-        "json_extract(w.progress, '$.undoing')",
+        "json_extract(w.progress, '$.undoing') AND NOT (json_extract(w.progress, '$.restarts') > 0 AND "
+        "json_extract(w.progress, '$.step') = 0)",
         row.root, row.waiter);
     if (!gone.empty()) broken("saga " + row.root + " goes on and has lost its lock of " + name_of(row));
   }

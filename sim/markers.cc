@@ -82,6 +82,7 @@ constexpr Place kPlaces[] = {
     {"lock waited for", Workload::sagas},
     {"lock granted to who waits", Workload::sagas},
     {"lock waited for in vain", Workload::sagas},
+    {"child taken over", Workload::sagas},
     {"child completed", Workload::sagas},
     {"child refused", Workload::sagas},
     {"child undone by its parent", Workload::sagas},

@@ -15,14 +15,16 @@ void Provider::check_call(const Remote& step, bool undo) {
   stage_.look([&](Transaction& tx) {
     const auto row = tables::saga::find(tx, step.saga_id());
     if (!row) throw BrokenInvariant{"I4", what + " is called and its saga is not in the table"};
-    if (row->fence != step.fence()) return;  // another has it by now: this caller is late
+    if (row->fence != step.fence() || row->owner.empty()) return;  // its caller's no more: that one is late
     const auto progress = from_json<saga::Progress>(row->progress);
     if (!progress.called || progress.undoing != undo)
       throw BrokenInvariant{"I4", what + " is called and the table does not say so"};
   });
   std::int64_t& highest = fences_.emplace(key, step.fence()).first->second;
-  if (step.fence() > highest)
+  if (step.fence() > highest) {
     stage_.markers.hit(undo ? Marker::saga_taken_over_in_undo : Marker::saga_taken_over_in_call);
+    if (step.saga_id().find('.') != std::string::npos) stage_.markers.hit(Marker::saga_child_adopted);
+  }
   if (step.fence() < highest) stage_.markers.hit(Marker::saga_late_caller);
   highest = std::max(highest, step.fence());
 }

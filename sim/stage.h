@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "sim_kit/clock.h"
 #include "sim/markers.h"
 #include "sim/plan.h"
-#include "sim_kit/random.h"
 #include "sim/trace.h"
+#include "sim_kit/clock.h"
+#include "sim_kit/random.h"
 #include "store/sqlite/database.h"
 
 namespace skald::sim {

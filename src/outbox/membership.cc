@@ -27,7 +27,9 @@ Membership::Result Membership::run_once() {
   if (!joined_) {
     const std::string id = make_id(env_.clock.now(), env_.random);
     id_ = id;
-    db_.write("join as worker", [&](Transaction& tx) { join(tx); });
+    View view;
+    db_.write("join as worker", [&](Transaction& tx) { view = join(tx); });
+    publish(std::move(view));
     joined_ = true;
   }
   if (kind_ == Kind::sole) return {kIdle, 0, {}};
@@ -54,7 +56,7 @@ Membership::Result Membership::run_once() {
   return {options_.beat, pulse.live, saga_due_in};
 }
 
-void Membership::join(Transaction& tx) {
+Membership::View Membership::join(Transaction& tx) {
   View view;
   view.worker = id_;
   if (kind_ == Kind::sole) {
@@ -66,7 +68,7 @@ void Membership::join(Transaction& tx) {
     }
   }
   tables::worker::insert(tx, {.id = id_, .host = identity_.host, .pid = identity_.pid, .sessions = sessions_text()});
-  publish(std::move(view));
+  return view;
 }
 
 void Membership::drop_everything() {

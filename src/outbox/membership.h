@@ -61,7 +61,7 @@ class Membership {
   void leave();
 
  private:
-  void join(Transaction& tx);
+  View join(Transaction& tx);
   void must_count(Transaction& tx) const;   // throws Stale where others hold this worker for dead
   void drop_everything();
   std::vector<std::string> observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant sent,

@@ -18,10 +18,10 @@ struct Answer {
 
 // Made anew after it was undone, a call gets another key: the first may be cancelled for ever.
 std::string key_of(const Instance& saga, const Next& what, int element) {
-  const auto undone = std::ranges::count(saga.progress.undone, Done{what.index, element});
+  const std::string name = name_of(*what.step, element);
+  const auto undone = std::ranges::count(saga.progress.undone, name);
   const bool same = seam::holds(seam::Rule::same_key_every_call);
-  return saga.row.id + "/" + std::to_string(what.index) + "/" + std::to_string(element) +
-         (undone > 0 ? "/" + std::to_string(undone + 1) : "") +
+  return saga.row.id + "/" + name + (undone > 0 ? "/" + std::to_string(undone + 1) : "") +
          (same ? "" : "/try" + std::to_string(saga.progress.attempt)) + (what.act == Next::Act::undo ? "/undo" : "");
 }
 

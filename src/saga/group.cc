@@ -84,10 +84,14 @@ After Group::run_steps() {
   const Definition& definition = *saga_.definition;
   if (trial_.call) {
     const Next called = next(definition, saga_.progress, saga_.state.get());
-    if (const auto after = meet(called, *trial_.call)) return *after;
+    const auto after = meet(called, *trial_.call);
+    // What can be cancelled is not asked for beyond the deadline.
+    const bool cancels = after == After::wait && called.act == Next::Act::run && called.step->undo.remote;
+    if (after && !(cancels && is_late())) return *after;
+    wake_at_.reset();
     turned_back_ = false;
   }
-  if (!saga_.newborn && saga_.row.deadline_at && tx_.now() >= *saga_.row.deadline_at) {
+  if (is_late()) {
     locks_.leave_queue(tx_, saga_);
     const std::size_t known = saga_.progress.done.size();
     if (!expire(definition, saga_.progress, saga_.state.get()))
@@ -120,6 +124,8 @@ After Group::run_steps() {
       return After::go_on;
   }
 }
+
+bool Group::is_late() { return !saga_.newborn && saga_.row.deadline_at && tx_.now() >= *saga_.row.deadline_at; }
 
 // What an earlier run met here. Where others have changed what the steps read since then,
 // this run may come to another step: then there is nothing to meet. (At 0 it is what all
@@ -319,7 +325,7 @@ void Group::store(After after, std::string_view worker) {
   const bool owned = (after == After::go_on || after == After::call) && !worker.empty();
   row.owner = owned ? worker : std::string_view();
   row.wake_at = wake_at_;
-  if (after == After::wait && row.deadline_at && can_expire(*saga_.definition, progress))
+  if (after == After::wait && row.deadline_at > tx_.now() && can_expire(*saga_.definition, progress))
     row.wake_at = std::min(row.wake_at.value_or(Time::max()), *row.deadline_at);
   if ((after == After::go_on || after == After::call) && !owned) row.wake_at = tx_.now();
   row.take_overs = after == After::parked ? row.take_overs : 0;

@@ -54,6 +54,7 @@ class Group {
  private:
   // Until something but a local step is to be done.
   After run_steps();
+  bool is_late();
   const Met* known_trouble(const Next& what) const;
   std::optional<After> run_one(const Next& what);
   std::optional<After> take_locks(const Next& what);

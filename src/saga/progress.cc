@@ -1,5 +1,7 @@
 #include "saga/progress.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "env/seam.h"
@@ -103,12 +105,23 @@ Next next(const Definition& definition, Progress& progress, const void* state) {
   return {};
 }
 
+// With no characters but those that every header and path takes.
+std::string name_of(const Step& step, int element) {
+  std::string out;
+  for (const unsigned char c : step.name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    out += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+  }
+  return out + "/" + std::to_string(element);
+}
+
 void succeed(Progress& progress, const Next& what, int element, const void* state) {
   progress.called = what.act == Next::Act::run && what.elements.size() > 1;  // the others have no answer yet
   progress.attempt = 0;
   progress.wait_until.reset();
   if (what.act == Next::Act::undo) {
-    if (what.step->run.remote) progress.undone.push_back(progress.done.back());
+    if (what.step->run.remote) progress.undone.push_back(name_of(*what.step, element));
     progress.done.pop_back();
     return;
   }

@@ -44,7 +44,7 @@ struct Progress {
   bool anew = false;                // undone to begin anew: its locks go when that is done
   int restarts = 0;                 // of the whole, because a lock was not free out of order
   std::vector<Done> done;
-  std::vector<Done> undone;         // remote calls that were, once for each time
+  std::vector<std::string> undone;  // names of calls, once for each time that they were
   std::optional<Failure> failure;
   std::optional<Time> wait_until;   // of a lock or a signal
   std::vector<Held> locks;          // granted, rows in the table
@@ -62,6 +62,9 @@ struct Next {
   std::vector<int> elements;        // one, or those of a parallel step that are not done
 };
 Next next(const Definition& definition, Progress& progress, const void* state);
+
+// One element of a step, by the step's name, which stays where a later version moves it.
+std::string name_of(const Step& step, int element);
 
 // The step in hand, or one element of it, has succeeded (or was undone).
 void succeed(Progress& progress, const Next& what, int element, const void* state);

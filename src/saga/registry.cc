@@ -12,6 +12,12 @@ int step_named(const Definition& definition, const std::string& name) {
   throw Invalid("SAGA_VERSION", definition.type + ": a migration names the step '" + name + "', which does not exist");
 }
 
+// Its id is made from the step's place: the parent moves when it has ended.
+bool has_child(const Definition& definition, const Progress& progress) {
+  const auto in_hand = static_cast<std::size_t>(progress.step);
+  return progress.called && in_hand < definition.steps.size() && definition.steps[in_hand].kind == Kind::child;
+}
+
 std::string joined(const std::vector<std::string>& ids) {
   std::string out;
   for (const std::string& id : ids) out += (out.empty() ? "" : ", ") + id;
@@ -42,7 +48,7 @@ const Definition& Registry::resume(tables::saga::Row& row) const {
   if (rule != newest.migrations.end()) {
     const auto old = definitions_.find({row.type, row.revision});
     auto progress = from_json<Progress>(row.progress);
-    const bool can = !progress.undoing && old != definitions_.end();
+    const bool can = !progress.undoing && old != definitions_.end() && !has_child(old->second, progress);
     if (can) {
       const auto& steps = old->second.steps;
       const auto in_hand = static_cast<std::size_t>(progress.step);

@@ -224,6 +224,28 @@ TEST_P(RunnerTest, TheThirdTakeOverParksIt) {
   EXPECT_EQ(view(done.id).error->code, "CRASHED");
 }
 
+TEST_P(RunnerTest, WhatWasTwiceInDyingHandsIsTakenInHandAlone) {
+  std::vector<std::string> called;
+  const auto trip =
+      Saga<Trip>("trip").remote("call", [&](Remote& step, Trip&) { called.push_back(step.saga_id()); }).pivot();
+  know(trip);
+  for (int i = 0; i < 3; ++i) start(trip);
+  die("w1");
+  const auto second = runner_as("w2");
+  second->poll();
+  EXPECT_EQ(owned_by("w2"), 3) << "once may be chance";
+  die("w2");
+  const auto third = runner_as("w3");
+  third->poll();
+  EXPECT_EQ(owned_by("w3"), 1) << "whichever kills, the others are not counted with it";
+  third->note_due(Duration::zero());
+  third->poll();
+  EXPECT_EQ(owned_by("w3"), 1);
+  settle(*third);
+  EXPECT_EQ(called.size(), 3u);
+  EXPECT_EQ(owned_by("w3"), 0);
+}
+
 TEST_P(RunnerTest, OneLiveSagaPerTypeAndKey) {
   const auto trip = Saga<Trip>("trip").sleep("nap", 1h);
   know(trip);
@@ -274,6 +296,19 @@ TEST_P(RunnerTest, TheDeadlineUndoesBeforeThePivot) {
   EXPECT_EQ(view(done.id).status, SagaStatus::COMPENSATED) << "it wakes by itself, long before the signal is late";
   EXPECT_EQ(view(done.id).error->code, "DEADLINE");
   EXPECT_EQ(effects("a"), 0);
+}
+
+TEST_P(RunnerTest, ADeadlineThatIsOverHurriesNoCallWithoutAnAnswer) {
+  const auto trip = Saga<Trip>("trip")
+                        .remote("call", [](Remote&, Trip&) { throw CommitUnknown("NO_ANSWER", "lost"); })
+                        .retry(3, 10s)
+                        .nothing_to_undo()
+                        .deadline(1us);
+  know(trip);
+  const Started done = run(trip);
+  const SagaView seen = view(done.id);
+  EXPECT_EQ(seen.steps.size(), 1u);
+  EXPECT_GE(seen.wakes_at, clock_->now() + 5s);
 }
 
 TEST_P(RunnerTest, ATroubleThatIsNotMetAgainIsForgotten) {

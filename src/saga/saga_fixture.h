@@ -84,6 +84,11 @@ class SagaFixture : public testing::TestWithParam<Dialect> {
     return db().read_result(
         [&](Transaction& tx) { return tx.query("SELECT COUNT(*) FROM " + table).get<std::int64_t>(0, 0); });
   }
+  std::int64_t owned_by(const std::string& worker) {
+    return db().read_result([&](Transaction& tx) {
+      return tx.query("SELECT COUNT(*) FROM skald_saga WHERE owner = $1", worker).get<std::int64_t>(0, 0);
+    });
+  }
   void die(const std::string& worker) {
     db().write("take over", [&](Transaction& tx) { tables::saga::release_all(tx, worker, true); });
     runner_->note_due(Duration::zero());

@@ -137,6 +137,39 @@ TEST_P(SemanticLocksTest, ASagaThatEndsInOneTransactionLeavesNoRow) {
   EXPECT_EQ(rows_in("skald_lock"), 0);
 }
 
+TEST_P(SemanticLocksTest, ASagaThatBeginsAnewGivesItsLocksBackAndTakesAllInOrder) {
+  // It learns of its second product only after it has locked the first.
+  const auto pair = [](const std::string& first, const std::string& second, std::string type) {
+    const auto second_once_known = [second](const Trip& t) {
+      return t.amount > 0 ? std::vector<std::string>{second} : std::vector<std::string>{};
+    };
+    return Saga<Trip>(std::move(type))
+        .local("one",
+               [](Local& step, Trip& t) {
+                 t.amount = 1;
+                 count(step, "one");
+               })
+        .undo(removes("one"))
+        .holds(
+            "product", [first](const Trip&) { return first; }, exclusive, wait_up_to(1h))
+        .commit()
+        .local("two", adds("two"))
+        .undo(removes("two"))
+        .holds("product", second_once_known, exclusive, wait_up_to(1h));
+  };
+  const auto ab = pair("A", "B", "ab"), ba = pair("B", "A", "ba");
+  know(ab);
+  know(ba);
+  const Started a = start(ab), b = start(ba);
+  EXPECT_EQ(rows_in("skald_lock"), 2) << "each has its first";
+  settle(*runner_);
+  EXPECT_EQ(view(a.id).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(view(b.id).status, SagaStatus::COMPLETED) << "not BUSY: nobody was in its way for good";
+  EXPECT_EQ(effects("one"), 2);
+  EXPECT_EQ(effects("two"), 2);
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
 TEST_P(SemanticLocksTest, OppositeOrdersDoNotDeadlock) {
   const auto ends = [](const std::string& first, const std::string& second, std::string type) {
     return Saga<Trip>(std::move(type))
@@ -246,9 +279,11 @@ TEST_P(SemanticLocksTest, ASharedLockBecomesExclusiveWhereNobodyElseHasIt) {
   end(alone.id);
   EXPECT_EQ(view(late.id).step, "end");
   const Started second = run(slowly, {.name = "A"});
-  EXPECT_EQ(view(second.id).status, SagaStatus::COMPENSATED) << "two who share and want more would wait for each other";
-  EXPECT_EQ(view(second.id).error->code, "BUSY");
+  EXPECT_EQ(view(second.id).status, SagaStatus::WAITING) << "has given its share back: it waits for the whole";
+  EXPECT_EQ(rows_in("skald_lock"), 2);
   end(late.id);
+  EXPECT_EQ(view(second.id).step, "end");
+  end(second.id);
   EXPECT_EQ(rows_in("skald_lock"), 0);
 }
 

@@ -1,63 +1,12 @@
-// What only PostgreSQL has: other sessions, a network, announcements.
-#include <poll.h>
-
+// What only PostgreSQL has: other sessions, a network.
 #include <atomic>
 #include <future>
 #include <thread>
 
-#include "store_suite.h"
+#include "store_postgres_fixture.h"
 
 namespace skald::test {
 namespace {
-
-class Postgres : public ::testing::Test {
- protected:
-  void SetUp() override {
-    options_.before_statement = [this](std::string_view sql) {
-      std::lock_guard lock(trips_mutex_);
-      trips_.emplace_back(sql);
-    };
-    options_.lock_timeout = 50ms;
-    database_ = TestDatabase::postgres(env(), options_);
-    other_ = open_postgres(env(), PostgresOptions{.url = database_->address(), .connections = 2});
-    db().write("create", [](Transaction& tx) {
-      tx.execute("CREATE TABLE item (id TEXT PRIMARY KEY, amount BIGINT NOT NULL)");
-      tx.execute("INSERT INTO item VALUES ('a', 0), ('b', 0)");
-    });
-    forget_trips();
-  }
-
-  Env env() { return {*clock_, *random_, silent_observer()}; }
-  Database& db() { return **database_; }
-  Database& other() { return *other_; }
-  std::vector<std::string> trips() {
-    std::lock_guard lock(trips_mutex_);
-    return trips_;
-  }
-  void forget_trips() {
-    std::lock_guard lock(trips_mutex_);
-    trips_.clear();
-  }
-  int amount(const char* id) {
-    return other().read_result(
-        [&](Transaction& tx) { return tx.query("SELECT amount FROM item WHERE id = $1", id).get<int>(0, 0); });
-  }
-  void kill(std::int64_t pid) {
-    other().write("kill", [&](Transaction& tx) { tx.query("SELECT pg_terminate_backend($1, 5000)", pid); });
-  }
-  static std::int64_t pid_of(Transaction& tx) { return tx.query("SELECT pg_backend_pid()").get<std::int64_t>(0, 0); }
-  static void add(Transaction& tx, const char* id) {
-    tx.execute("UPDATE item SET amount = amount + 1 WHERE id = $1", id);
-  }
-
-  std::unique_ptr<Clock> clock_ = system_clock();
-  std::unique_ptr<Random> random_ = system_random();
-  PostgresOptions options_;
-  std::mutex trips_mutex_;
-  std::vector<std::string> trips_;
-  std::unique_ptr<TestDatabase> database_;
-  std::unique_ptr<Database> other_;
-};
 
 struct EnqueueingHook final : CommitHook {
   void before_commit(Transaction& tx, std::span<const Event> events) override {
@@ -335,109 +284,6 @@ TEST_F(Postgres, RefusesTextThatItCannotStore) {
       "BAD_TEXT", [&] { db().write("zero", [](Transaction& tx) { tx.query("SELECT $1", std::string("a\0b", 3)); }); });
   expect_error<Invalid>("BAD_TEXT",
                         [&] { db().write("bytes", [](Transaction& tx) { tx.query("SELECT $1", "\xff\xfe"); }); });
-}
-
-// Waits for the descriptor and drains, until something was heard.
-std::vector<int> hear(Listener& listener) {
-  for (int i = 0; i < 100; ++i) {
-    pollfd ready{listener.fd(), POLLIN, 0};
-    poll(&ready, 1, 100);
-    if (auto heard = listener.drain(); !heard.empty()) return heard;
-  }
-  return {};
-}
-
-struct NeighbourlyHook final : CommitHook {
-  void before_commit(Transaction& tx, std::span<const Event> events) override {
-    for (const Event& event : events) tx.enqueue("INSERT INTO item VALUES ($1, 1)", event.key);
-  }
-  void after_commit(std::span<const Event>) noexcept override { ++untold; }
-  std::vector<int> news_for_others(std::span<const Event>) override { return {3, 17}; }
-  void after_told_commit(std::span<const Event>, std::span<const int> partitions) noexcept override {
-    told.assign(partitions.begin(), partitions.end());
-  }
-  int untold = 0;
-  std::vector<int> told;
-};
-
-TEST_F(Postgres, TellsOthersOfALoneCommitBehindItAndOfManyTogether) {
-  NeighbourlyHook hook;
-  db().set_commit_hook(&hook);
-  const auto listener = other().listen();
-  hear(*listener);  // all, after LISTEN
-  const auto emit = [&](const char* key) {
-    db().write("produce", [&](Transaction& tx) {
-      tx.emit({.id = "", .type = "t", .key = key, .subject = "", .payload = "{}", .traceparent = ""});
-    });
-  };
-  emit("k1");
-  EXPECT_EQ(hook.told, (std::vector<int>{3, 17}));
-  EXPECT_EQ(hook.untold, 0);
-  EXPECT_EQ(hear(*listener), (std::vector<int>{3, 17}));
-  for (int i = 0; hook.untold == 0 && i < 1000; ++i) emit(("m" + std::to_string(i)).c_str());
-  EXPECT_EQ(hook.untold, 1) << "one that follows at once is left to the flush";
-}
-
-TEST_F(Postgres, ACommitThatFailsTellsNobody) {
-  NeighbourlyHook hook;
-  db().set_commit_hook(&hook);
-  EXPECT_THROW(
-      db().write("produce",
-                 [&](Transaction& tx) {
-                   tx.emit({.id = "", .type = "t", .key = "a", .subject = "", .payload = "{}", .traceparent = ""});
-                 }),
-      Conflict)
-      << "its row is there already";
-  EXPECT_TRUE(hook.told.empty());
-  EXPECT_EQ(hook.untold, 0);
-  db().write("go on", [](Transaction& tx) { add(tx, "b"); });
-  EXPECT_EQ(amount("b"), 1) << "the session is as good as before";
-}
-
-TEST_F(Postgres, AnnouncesPartitionsToAListenerTogether) {
-  const auto listener = other().listen();
-  EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions)) << "all, after LISTEN";
-  int woken = 0;
-  db().set_announcement_waker([&] { ++woken; });
-  db().announce(std::vector{17, 3});
-  db().announce(std::vector{3, 63, -1, 64});
-  EXPECT_EQ(woken, 2);
-  EXPECT_TRUE(listener->drain().empty()) << "nothing is sent before the flush";
-  EXPECT_TRUE(db().flush_announcements());
-  EXPECT_FALSE(db().flush_announcements());
-  EXPECT_EQ(hear(*listener), (std::vector{3, 17, 63}));
-}
-
-TEST_F(Postgres, ReportsAllPartitionsWhenAListenerHasLostItsConnection) {
-  const auto listener = other().listen();
-  hear(*listener);
-  const int fd = listener->fd();
-  other().write("kill listener", [](Transaction& tx) {
-    EXPECT_EQ(tx.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query = 'LISTEN skald' AND "
-                       "datname = current_database()")
-                  .size(),
-              1u);
-  });
-  EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions));
-  EXPECT_EQ(listener->fd(), fd);
-  db().announce(std::vector{5});
-  db().flush_announcements();
-  EXPECT_EQ(hear(*listener), std::vector{5});
-}
-
-TEST_F(Postgres, KeepsAnnouncementsThatCouldNotBeSent) {
-  db().announce(std::vector{1});
-  db().flush_announcements();
-  other().write("kill announcer", [](Transaction& tx) {
-    tx.query(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE '%pg_notify($1%' AND pid <> "
-        "pg_backend_pid()");
-  });
-  const auto listener = other().listen();
-  hear(*listener);
-  db().announce(std::vector{2});
-  EXPECT_TRUE(db().flush_announcements()) << "on a new connection";
-  EXPECT_EQ(hear(*listener), std::vector{2});
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ class LethalDatabase final : public Database {
   const std::unique_ptr<Database> real_;
   mutable std::mutex mutex_;  // guards what follows
   Doom doom_;
+  bool condemned_ = false;  // it dies before or after the commit under way
   std::map<std::string, int, std::less<>> met_;
   Commits met_in_order_;
 };

@@ -1,0 +1,90 @@
+// What a worker may believe of itself, and what a take-over leads to at once. When it
+// comes, and who wins, is shown by sim/ and tests/interleave.
+#include "outbox/membership.h"
+
+#include <gtest/gtest.h>
+
+#include "store/sqlite/database.h"
+#include "store/tables/saga.h"
+#include "store/tables/schema.h"
+#include "support/test_database.h"
+
+namespace skald::outbox {
+namespace {
+
+class HandClock final : public Clock {
+ public:
+  Time now() const override { return from_micros(micros_); }
+  Instant steady() const override { return Instant(Duration(micros_)); }
+  void advance(Duration by) { micros_ += by.count(); }
+
+ private:
+  std::int64_t micros_ = 1'800'000'000'000'000;
+};
+
+class MembershipTest : public testing::Test {
+ protected:
+  MembershipTest() { db().migrate(tables::kComponent, tables::migrations()); }
+
+  Database& db() { return **database_; }
+  void start_saga(const std::string& owner) {
+    db().write("saga", [&](Transaction& tx) {
+      tables::saga::Row row;
+      row.id = row.root = "s1";
+      row.type = "t";
+      row.owner = owner;
+      row.started_at = tx.now();
+      row.progress = row.state = "{}";
+      tables::saga::insert(tx, row);
+    });
+  }
+
+  HandClock clock_;
+  std::unique_ptr<Random> random_ = system_random();
+  Env env_{clock_, *random_, silent_observer()};
+  std::unique_ptr<test::TestDatabase> database_ = test::TestDatabase::postgres(env_);
+  std::unique_ptr<Database> other_database_ = open_postgres(env_, {.url = database_->address(), .connections = 2});
+  OutboxOptions options_;
+  Membership dies_{env_, *other_database_, {"host", 1}, Membership::Kind::leased, options_};
+  Membership taker_{env_, db(), {"host", 2}, Membership::Kind::leased, options_};
+};
+
+TEST_F(MembershipTest, TheSagasOfADeadWorkerAreDueWithTheVeryBeatThatTakesThemOver) {
+  dies_.run_once();
+  start_saga(dies_.view()->worker);
+  taker_.run_once();
+  for (Duration waited{}; waited < options_.lease; waited += options_.beat) {
+    EXPECT_FALSE(taker_.run_once().saga_due_in);
+    clock_.advance(options_.beat);
+  }
+  EXPECT_EQ(taker_.run_once().saga_due_in, Duration::zero());
+}
+
+TEST_F(MembershipTest, SagasThatBelongToNobodyAreDueWithTheVeryBeatThatFindsThem) {
+  taker_.run_once();
+  start_saga("a worker that was never seen");
+  EXPECT_EQ(taker_.run_once().saga_due_in, Duration::zero());
+}
+
+TEST(Membership, AWorkerHasNoNameUntilItHasJoined) {
+  const auto clock = system_clock();
+  const auto random = system_random();
+  const Env env{*clock, *random, silent_observer()};
+  sqlite::SqliteDatabase db(env, {.path = ":memory:", .full_sync = false});
+  db.migrate(tables::kComponent, tables::migrations());
+  const OutboxOptions options;
+  Membership membership(env, db, {"host", 1}, Membership::Kind::sole, options);
+
+  db.before_physical_commit = [] { throw Unavailable("DISK_FULL", "no room"); };
+  EXPECT_THROW(membership.run_once(), Unavailable);
+  EXPECT_EQ(membership.view()->worker, "") << "what it took under that name would be nobody's";
+  EXPECT_TRUE(membership.view()->shares.empty());
+
+  db.before_physical_commit = nullptr;
+  membership.run_once();
+  EXPECT_NE(membership.view()->worker, "");
+  EXPECT_FALSE(membership.view()->shares.empty());
+}
+
+}  // namespace
+}  // namespace skald::outbox

@@ -1,0 +1,113 @@
+// Announcements between processes, by PostgreSQL.
+#include <poll.h>
+
+#include "store_postgres_fixture.h"
+
+namespace skald::test {
+namespace {
+
+// Waits for the descriptor and drains, until something was heard.
+std::vector<int> hear(Listener& listener) {
+  for (int i = 0; i < 100; ++i) {
+    pollfd ready{listener.fd(), POLLIN, 0};
+    poll(&ready, 1, 100);
+    if (auto heard = listener.drain(); !heard.empty()) return heard;
+  }
+  return {};
+}
+
+struct NeighbourlyHook final : CommitHook {
+  void before_commit(Transaction& tx, std::span<const Event> events) override {
+    for (const Event& event : events) tx.enqueue("INSERT INTO item VALUES ($1, 1)", event.key);
+  }
+  void after_commit(std::span<const Event>) noexcept override { ++untold; }
+  std::vector<int> news_for_others(std::span<const Event>) override { return {3, 17}; }
+  void after_told_commit(std::span<const Event>, std::span<const int> partitions) noexcept override {
+    told.assign(partitions.begin(), partitions.end());
+  }
+  int untold = 0;
+  std::vector<int> told;
+};
+
+TEST_F(Postgres, TellsOthersOfALoneCommitBehindItAndOfManyTogether) {
+  NeighbourlyHook hook;
+  db().set_commit_hook(&hook);
+  const auto listener = other().listen();
+  hear(*listener);  // all, after LISTEN
+  const auto emit = [&](const char* key) {
+    db().write("produce", [&](Transaction& tx) {
+      tx.emit({.id = "", .type = "t", .key = key, .subject = "", .payload = "{}", .traceparent = ""});
+    });
+  };
+  emit("k1");
+  EXPECT_EQ(hook.told, (std::vector<int>{3, 17}));
+  EXPECT_EQ(hook.untold, 0);
+  EXPECT_EQ(hear(*listener), (std::vector<int>{3, 17}));
+  for (int i = 0; hook.untold == 0 && i < 1000; ++i) emit(("m" + std::to_string(i)).c_str());
+  EXPECT_EQ(hook.untold, 1) << "one that follows at once is left to the flush";
+}
+
+TEST_F(Postgres, ACommitThatFailsTellsNobody) {
+  NeighbourlyHook hook;
+  db().set_commit_hook(&hook);
+  EXPECT_THROW(
+      db().write("produce",
+                 [&](Transaction& tx) {
+                   tx.emit({.id = "", .type = "t", .key = "a", .subject = "", .payload = "{}", .traceparent = ""});
+                 }),
+      Conflict)
+      << "its row is there already";
+  EXPECT_TRUE(hook.told.empty());
+  EXPECT_EQ(hook.untold, 0);
+  db().write("go on", [](Transaction& tx) { add(tx, "b"); });
+  EXPECT_EQ(amount("b"), 1) << "the session is as good as before";
+}
+
+TEST_F(Postgres, AnnouncesPartitionsToAListenerTogether) {
+  const auto listener = other().listen();
+  EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions)) << "all, after LISTEN";
+  int woken = 0;
+  db().set_announcement_waker([&] { ++woken; });
+  db().announce(std::vector{17, 3});
+  db().announce(std::vector{3, 63, -1, 64});
+  EXPECT_EQ(woken, 2);
+  EXPECT_TRUE(listener->drain().empty()) << "nothing is sent before the flush";
+  EXPECT_TRUE(db().flush_announcements());
+  EXPECT_FALSE(db().flush_announcements());
+  EXPECT_EQ(hear(*listener), (std::vector{3, 17, 63}));
+}
+
+TEST_F(Postgres, ReportsAllPartitionsWhenAListenerHasLostItsConnection) {
+  const auto listener = other().listen();
+  hear(*listener);
+  const int fd = listener->fd();
+  other().write("kill listener", [](Transaction& tx) {
+    EXPECT_EQ(tx.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query = 'LISTEN skald' AND "
+                       "datname = current_database()")
+                  .size(),
+              1u);
+  });
+  EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions));
+  EXPECT_EQ(listener->fd(), fd);
+  db().announce(std::vector{5});
+  db().flush_announcements();
+  EXPECT_EQ(hear(*listener), std::vector{5});
+}
+
+TEST_F(Postgres, KeepsAnnouncementsThatCouldNotBeSent) {
+  db().announce(std::vector{1});
+  db().flush_announcements();
+  other().write("kill announcer", [](Transaction& tx) {
+    tx.query(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE '%pg_notify($1%' AND pid <> "
+        "pg_backend_pid()");
+  });
+  const auto listener = other().listen();
+  hear(*listener);
+  db().announce(std::vector{2});
+  EXPECT_TRUE(db().flush_announcements()) << "on a new connection";
+  EXPECT_EQ(hear(*listener), std::vector{2});
+}
+
+}  // namespace
+}  // namespace skald::test
