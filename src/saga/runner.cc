@@ -163,6 +163,13 @@ void Runner::let_go(const std::string& id) {
   if (suspect_ == id) suspect_.clear();
 }
 
+// In this order: a poll in between would take the row for one that is in hand.
+void Runner::give_up(const std::string& id) {
+  let_go(id);
+  adrift_ = true;
+  look_at(kPauseAfterError);
+}
+
 void Runner::trust(const std::string& id) {
   std::lock_guard lock(mutex_);
   if (suspect_ == id) suspect_.clear();
@@ -236,9 +243,8 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
       trial.alone = true;
       continue;
     } catch (const CommitUnknown&) {
-      adrift_ = true;
-      look_at(kPauseAfterError);
-      throw;
+      look_at(kPauseAfterError);  // it may have woken others
+      throw;                      // whoever has the saga in hand looks what became of it
     } catch (...) {
       if (!trial.met) throw;
       if (std::exchange(result_alone, false)) {

@@ -65,7 +65,7 @@ class Runner {
       runner_.held_.insert(id_);
     }
     ~Birth() {
-      if (std::uncaught_exceptions() > 0) runner_.let_go(id_);
+      if (std::uncaught_exceptions() > 0) runner_.give_up(id_);
     }
 
    private:
@@ -86,6 +86,8 @@ class Runner {
   std::vector<std::string> types() const;
   std::vector<std::string> held();
   void let_go(const std::string& id);
+  // As above, where its row may be there and be ours.
+  void give_up(const std::string& id);
   // Of claimed sagas, all suspects but one, or all where one is in hand, are given back.
   void put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed);
   void trust(const std::string& id);
