@@ -44,10 +44,9 @@ TEST_P(Simulator, EveryRunTakesAtLeast500DecisionsAndKeepsTheInvariants) {
 class Planted : public testing::TestWithParam<PlantedBug> {};
 
 TEST_P(Planted, IsCaught) {
-  // Under sanitizers a few seeds show that the broken path itself is clean.
-  const bool whole = std::getenv("SKALD_SIM_SEEDS") == nullptr;
-  const auto caught = hunt(GetParam(), 1, whole ? 1000 : seeds_wanted(5));
-  EXPECT_TRUE(caught || !whole) << GetParam().sentence;
+  // Not under sanitizers: a run that a bug sends in circles takes minutes and gigabytes there.
+  if (std::getenv("SKALD_SIM_SEEDS") != nullptr) return;
+  EXPECT_TRUE(hunt(GetParam(), 1, 1000)) << GetParam().sentence;
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, Planted, testing::ValuesIn(planted_bugs().begin(), planted_bugs().end()),
