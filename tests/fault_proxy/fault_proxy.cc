@@ -143,6 +143,11 @@ std::uint64_t FaultProxy::passed(Direction direction) const {
   return passed_[index(direction)];
 }
 
+int FaultProxy::round_trips() const {
+  const std::lock_guard lock(mutex_);
+  return round_trips_;
+}
+
 int FaultProxy::connections() const {
   const std::lock_guard lock(mutex_);
   return connections_;
@@ -227,6 +232,8 @@ bool FaultProxy::read(Link& link, Direction direction) {
 }
 
 void FaultProxy::pass(Link& link, Direction direction, std::string_view data) {
+  if (direction == Direction::to_server && link.answered) ++round_trips_;
+  link.answered = direction == Direction::to_client;
   if (direction == Direction::to_client && link.answer_lost) {
     link.cut = true;
     return;

@@ -60,6 +60,7 @@ class FaultProxy {
   void forgive();
 
   std::uint64_t passed(Direction direction) const;  // bytes so far
+  int round_trips() const;                          // times a client spoke after its server, so far
   int connections() const;                          // accepted so far, refused ones too
   int cuts() const;                                 // connections that a fault has cut
 
@@ -72,6 +73,7 @@ class FaultProxy {
     int client = -1, server = -1;
     Lane lanes[2];
     std::string seen;       // the end of what the client sent, for a match across reads
+    bool answered = true;   // the server spoke last
     bool answer_lost = false;
     bool cut = false;       // ends once what was let through is written
   };
@@ -105,6 +107,7 @@ class FaultProxy {
   bool cutting_all_ = false;
   bool stopping_ = false;
   std::uint64_t passed_[2] = {0, 0};
+  int round_trips_ = 0;
   int connections_ = 0;
   int cuts_ = 0;
 

@@ -73,6 +73,7 @@ TEST_F(FaultProxyTest, PassesBytesBothWaysAndEndsBothSides) {
   EXPECT_EQ(server->receive(8), "question");
   server->send("answer");
   EXPECT_EQ(client->receive(6), "answer");
+  EXPECT_EQ(proxy->round_trips(), 1);
   client.reset();
   EXPECT_TRUE(server->ended());
   EXPECT_EQ(proxy->passed(Direction::to_server), 8u);
