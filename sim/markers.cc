@@ -86,6 +86,11 @@ constexpr Place kPlaces[] = {
     {"child completed", Workload::sagas},
     {"child refused", Workload::sagas},
     {"child undone by its parent", Workload::sagas},
+    {"money lost without locks", Workload::unlocked},
+    {"dirty read named", Workload::unlocked},
+    {"lost update named", Workload::unlocked},
+    {"non-repeatable read named", Workload::unlocked},
+    {"dirty undo named", Workload::unlocked},
 };
 static_assert(std::size(kPlaces) == kMarkers);
 

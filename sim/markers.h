@@ -88,6 +88,12 @@ enum class Marker {
   saga_child_completed,
   saga_child_refused,
   saga_child_undone,
+  // of sagas without their locks
+  money_lost,
+  dirty_read_named,
+  lost_update_named,
+  non_repeatable_read_named,
+  dirty_undo_named,
   count,
 };
 inline constexpr std::size_t kMarkers = static_cast<std::size_t>(Marker::count);

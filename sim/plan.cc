@@ -58,7 +58,7 @@ Plan draw_plan(SimRandom& dice, Workload workload) {
   options.in_flight_max = dice.chance(500) ? 256 : static_cast<std::size_t>(dice.between(1, 6));
   options.retention = dice.between(2s, 20s);
   draw_rates(dice, plan.rates);
-  if (workload == Workload::sagas) plan.saga_deadline = dice.between(3s, 20s);
+  if (plan.runs_sagas()) plan.saga_deadline = dice.between(3s, 20s);
   return plan;
 }
 

@@ -26,7 +26,11 @@ struct Rates {
 };
 
 // What the simulated processes are busy with.
-enum class Workload { outbox, sagas };
+enum class Workload {
+  outbox,
+  sagas,
+  unlocked  // sagas that read, think and write, with their locks off: the checker must tell what comes of it
+};
 
 struct Plan {
   Workload workload = Workload::outbox;
@@ -37,6 +41,8 @@ struct Plan {
   OutboxOptions options;
   int route_retries_max = 2;
   Duration saga_deadline = 20s;
+  bool runs_sagas() const { return workload != Workload::outbox; }
+  bool locked() const { return workload != Workload::unlocked; }
   bool healed = false;
   Rates rates;
 };

@@ -54,7 +54,8 @@ Process::Process(Surroundings around)
                {},
                [](std::vector<std::function<void()>> calls) {
                  for (auto& one : calls) one();
-               }}),
+               },
+               true}),
       acting_(membership_.view()) {
   add_sagas(registry_, around_.provider, [this](Duration time) { around_.wiring.pause(time, false); }, stage_.plan);
   for (const auto& [consumer, type] :

@@ -10,10 +10,10 @@ const Migration kMigrations[] = {{
     .version = 1,
     .name = "what the simulated sagas work on",
     .sql = R"(
-      CREATE TABLE sim_stock (sku TEXT PRIMARY KEY, quantity BIGINT NOT NULL, reserved BIGINT NOT NULL, sold BIGINT NOT NULL);
+      CREATE TABLE sim_stock (sku TEXT PRIMARY KEY, quantity BIGINT NOT NULL, reserved BIGINT NOT NULL, sold BIGINT NOT NULL, version BIGINT NOT NULL);
       CREATE TABLE sim_reservation (saga TEXT PRIMARY KEY, sku TEXT NOT NULL, n BIGINT NOT NULL);
       CREATE TABLE sim_order (saga TEXT PRIMARY KEY, status TEXT NOT NULL, waits BIGINT NOT NULL);
-      CREATE TABLE sim_account (id TEXT PRIMARY KEY, balance BIGINT NOT NULL);
+      CREATE TABLE sim_account (id TEXT PRIMARY KEY, balance BIGINT NOT NULL, version BIGINT NOT NULL);
       CREATE TABLE sim_transfer (saga TEXT PRIMARY KEY, debit TEXT NOT NULL, credit TEXT NOT NULL, amount BIGINT NOT NULL);
       CREATE TABLE sim_touch (key TEXT PRIMARY KEY, inside TEXT NOT NULL);
       CREATE TABLE sim_charge (key TEXT NOT NULL, saga TEXT NOT NULL, stands BIGINT NOT NULL);
@@ -62,17 +62,28 @@ void fail_order(Local& step, SimOrder&) {
   step->execute("UPDATE sim_order SET status = 'FAILED' WHERE saga = $1", step.saga_id());
 }
 
+using Access = RowAccess::Kind;
+
+// One row's columns, changed by what `set` says.
+void change(Local& step, Access kind, std::string_view resource, const std::string& key, const std::string& sql,
+            std::int64_t by) {
+  const Rows written = step->query(sql + " RETURNING version", key, by);
+  step->note({kind, resource, key, std::nullopt, written.get<std::int64_t>(0, 0)});
+}
+void move_stock(Local& step, const SimOrder& order, const std::string& set) {
+  change(step, Access::add, "stock", order.sku, "UPDATE sim_stock SET version = version + 1, " + set + " WHERE sku = $1",
+         order.quantity);
+}
+
 void reserve(Local& step, SimOrder& order) {
-  step->execute("UPDATE sim_stock SET quantity = quantity - $2, reserved = reserved + $2 WHERE sku = $1", order.sku,
-                order.quantity);
+  move_stock(step, order, "quantity = quantity - $2, reserved = reserved + $2");
   step->execute("INSERT INTO sim_reservation (saga, sku, n) VALUES ($1, $2, $3)", step.saga_id(), order.sku,
                 order.quantity);
   const Rows left = step->query("SELECT quantity FROM sim_stock WHERE sku = $1", order.sku);
   if (left.get<int>(0, 0) < 0) throw Refused("SOLD_OUT", "simulated: not enough");
 }
 void give_back(Local& step, SimOrder& order) {
-  step->execute("UPDATE sim_stock SET quantity = quantity + $2, reserved = reserved - $2 WHERE sku = $1", order.sku,
-                order.quantity);
+  move_stock(step, order, "quantity = quantity + $2, reserved = reserved - $2");
   step->execute("DELETE FROM sim_reservation WHERE saga = $1", step.saga_id());
 }
 
@@ -80,8 +91,7 @@ void confirm(Local& step, SimOrder& order) {
   const int attempt = step.context().attempt;
   if (attempt <= order.stubborn && attempt % 2 == 1) throw Busy("LATER", "simulated: not now");
   if (attempt <= order.stubborn) throw Refused("NO", "simulated: no, though it is too late for that");
-  step->execute("UPDATE sim_stock SET reserved = reserved - $2, sold = sold + $2 WHERE sku = $1", order.sku,
-                order.quantity);
+  move_stock(step, order, "reserved = reserved - $2, sold = sold + $2");
   step->execute("DELETE FROM sim_reservation WHERE saga = $1", step.saga_id());
   step->execute("UPDATE sim_order SET status = 'CONFIRMED' WHERE saga = $1", step.saga_id());
 }
@@ -108,19 +118,28 @@ Saga<SimOrder> order_saga(const Line& line, const Plan& plan) {
 }
 
 std::int64_t balance(Local& step, const std::string& id) {
-  return step->query("SELECT balance FROM sim_account WHERE id = $1", id).get<std::int64_t>(0, 0);
+  const Rows row = step->query("SELECT balance, version FROM sim_account WHERE id = $1", id);
+  step->note({Access::read, "account", id, row.get<std::int64_t>(0, 1), std::nullopt});
+  return row.get<std::int64_t>(0, 0);
 }
 void set_balance(Local& step, const std::string& id, std::int64_t to) {
-  step->execute("UPDATE sim_account SET balance = $2 WHERE id = $1", id, to);
+  change(step, Access::write, "account", id,
+         "UPDATE sim_account SET version = version + 1, balance = $2 WHERE id = $1", to);
 }
 void add_balance(Local& step, const std::string& id, std::int64_t by) {
-  step->execute("UPDATE sim_account SET balance = balance + $2 WHERE id = $1", id, by);
+  change(step, Access::add, "account", id,
+         "UPDATE sim_account SET version = version + 1, balance = balance + $2 WHERE id = $1", by);
 }
 
 void read_balances(Local& step, SimTransfer& t) {
   t.seen_from = balance(step, t.from);
   t.seen_to = balance(step, t.to);
   t.read_at = to_micros(step->now());
+}
+
+void look_again(Local& step, SimTransfer& t) {
+  if (balance(step, t.to) != t.seen_to && t.locked)
+    throw BrokenInvariant{"I8", "account " + t.to + " has changed under the lock of saga " + step.saga_id()};
 }
 
 void debit(Local& step, SimTransfer& t) {
@@ -140,12 +159,16 @@ Saga<SimTransfer> transfer_saga() {
       .local("read", does<SimTransfer>(read_balances))
       .nothing_to_undo()
       .holds(
-          "account", [](const SimTransfer& t) { return std::vector{t.from, t.to}; }, exclusive, wait_up_to(4s))
+          "account", [](const SimTransfer& t) { return std::vector{t.from, t.to}; },
+          [](const SimTransfer& t) { return t.locked ? std::optional(exclusive) : std::nullopt; },
+          [](const SimTransfer&) { return wait_up_to(4s); })
       .commit()
       .sleep("think", [](const SimTransfer& t) { return t.think_ms * 1ms; })
       .local("debit", does<SimTransfer>(debit))
       .undo(undoes<SimTransfer>([](Local& step, SimTransfer& t) { add_balance(step, t.from, t.amount); }))
       .commit()
+      .local("look again", does<SimTransfer>(look_again))
+      .nothing_to_undo()
       .local("credit",
              does<SimTransfer>([](Local& step, SimTransfer& t) { set_balance(step, t.to, t.seen_to + t.amount); }))
       .undo(undoes<SimTransfer>([](Local& step, SimTransfer& t) { add_balance(step, t.to, -t.amount); }))
@@ -236,9 +259,9 @@ void create_saga_tables(Database& db) {
   db.migrate("sim.saga", kMigrations);
   db.write("stock", [](Transaction& tx) {
     for (int i = 0; i < kProducts; ++i)
-      tx.execute("INSERT INTO sim_stock VALUES ($1, $2, 0, 0)", "p" + std::to_string(i), kStockPerProduct);
+      tx.execute("INSERT INTO sim_stock VALUES ($1, $2, 0, 0, 1)", "p" + std::to_string(i), kStockPerProduct);
     for (int i = 0; i < kAccounts; ++i)
-      tx.execute("INSERT INTO sim_account VALUES ($1, $2)", "a" + std::to_string(i), kBalance);
+      tx.execute("INSERT INTO sim_account VALUES ($1, $2, 1)", "a" + std::to_string(i), kBalance);
   });
 }
 

@@ -1,12 +1,13 @@
 // The sagas that the simulated services run, and what they work on.
 //
 //   sim.order     takes stock and looks only then whether there was enough; a charge as the pivot
-//   sim.transfer  reads, thinks, and writes what it computed: wrong without its locks
+//   sim.transfer  reads, thinks, looks again, and writes what it computed: wrong without its locks
 //   sim.cross     two locks in either order, one after the other
 //   sim.trip      a booking that can be cancelled, two signals of one name, and an order as its child
 //
 // Every local step and undo notes itself in sim_did and in the saga's own state: the two,
-// and the engine's log, must tell the same story.
+// and the engine's log, must tell the same story. Stock and accounts have versions, for
+// the history that the checker reads.
 #pragma once
 
 #include <string>
@@ -34,10 +35,11 @@ struct SimTransfer {
   std::string from, to;
   std::int64_t amount = 0, seen_from = 0, seen_to = 0, think_ms = 0;
   std::int64_t read_at = 0;      // microseconds of database time
-  bool refused = false;
+  bool refused = false, locked = true;
   std::vector<std::string> trail = {};
 };
-BOOST_DESCRIBE_STRUCT(SimTransfer, (), (from, to, amount, seen_from, seen_to, think_ms, read_at, refused, trail))
+BOOST_DESCRIBE_STRUCT(SimTransfer, (),
+                      (from, to, amount, seen_from, seen_to, think_ms, read_at, refused, locked, trail))
 
 struct SimTrip {
   SimOrder order;

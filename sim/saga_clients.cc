@@ -31,7 +31,8 @@ SimTransfer SagaClients::draw_transfer(std::string_view prefix) {
           .to = name + std::to_string(to),
           .amount = dice.between(1, 50),
           .think_ms = dice.between(0, 300),
-          .refused = dice.chance(150)};
+          .refused = dice.chance(150),
+          .locked = stage_.plan.locked()};
 }
 
 SimTrip SagaClients::draw_trip() {
@@ -59,6 +60,7 @@ void SagaClients::act(Process& process) {
   const auto key = [&](std::string_view name) {
     return stage_.dice.chance(500) ? "" : std::string(name) + std::to_string(stage_.dice.below(6));
   };
+  if (!stage_.plan.locked()) return start(process, "sim.transfer", draw_transfer("a"), "");
   switch (stage_.dice.below(8)) {
     case 0:
     case 1: return start(process, "sim.order", draw_order(), key("order "));

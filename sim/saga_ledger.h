@@ -3,7 +3,7 @@
 //   I5 every saga ends, or is parked in sight; none waits for what has happened
 //   I6 an ended saga holds no lock and no reservation; see lock_watch.h
 //   I7 one live saga per business key; a signal counts once
-//   I8 stock and money are conserved
+//   I8 stock and money are conserved, and the checker finds nothing in the history
 //   I9 what a client was told of is there
 // Every check throws BrokenInvariant.
 #pragma once
@@ -40,7 +40,7 @@ class SagaLedger {
   }
   void check_stock(Transaction& tx) const;
   void check_waits(Transaction& tx) const;
-  void check_money(Transaction& tx) const;
+  void check_isolation(Transaction& tx) const;
   void check_effects(Transaction& tx) const;
   void check_errors(Transaction& tx) const;
   void check_signals(Transaction& tx) const;

@@ -5,16 +5,6 @@
 
 namespace skald::sim {
 
-void SagaLedger::check_money(Transaction& tx) const {
-  const Rows wrong = tx.query(
-      "SELECT a.id, a.balance FROM sim_account a WHERE a.balance <> $1 + (SELECT COALESCE(SUM(amount), 0) FROM "
-      "sim_transfer WHERE credit = a.id) - (SELECT COALESCE(SUM(amount), 0) FROM sim_transfer WHERE debit = a.id)",
-      kBalance);
-  if (!wrong.empty())
-    broken("I8", "account " + wrong.get<std::string>(0, 0) + " has " + std::to_string(wrong.get<int>(0, 1)) +
-                     ", which is not what its transfers make of it");
-}
-
 void SagaLedger::check_effects(Transaction& tx) const {
   const Rows rows = tx.query(
       "SELECT s.id, s.type, s.status, (SELECT COUNT(*) FROM sim_charge c WHERE c.saga = s.id AND c.stands = 1), "
@@ -82,7 +72,7 @@ void SagaLedger::check_end() {
     for (const std::string& id : told_)
       if (tx.query("SELECT id FROM skald_saga WHERE id = $1", id).empty())
         broken("I9", "a client was told of saga " + id + ", which is gone");
-    check_money(tx);
+    check_isolation(tx);
     check_effects(tx);
     check_errors(tx);
     check_signals(tx);

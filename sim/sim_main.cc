@@ -3,6 +3,7 @@
 //   skald_sim --seeds 20000                        many runs
 //   skald_sim --seeds 1 --first 42 --trace         every decision of one
 //   skald_sim --workload sagas --seeds 3000        the same of sagas
+//   skald_sim --workload unlocked --seeds 3000     of sagas without their locks: what the checker names
 //   skald_sim --planted [--workload sagas]         breaks each rule in turn and tells what noticed it
 //   skald_sim --seeds 1 --first 1 --break RULE --trace   how it was noticed
 #include <algorithm>
@@ -32,8 +33,15 @@ struct Options {
   std::string break_rule;
 };
 
+std::optional<Workload> workload_of(std::string_view name) {
+  if (name == "outbox") return Workload::outbox;
+  if (name == "sagas") return Workload::sagas;
+  if (name == "unlocked") return Workload::unlocked;
+  return std::nullopt;
+}
+
 int usage() {
-  std::cerr << "usage: skald_sim [--workload outbox|sagas] [--seeds N] [--first SEED] [--jobs N] [--trace] [--break "
+  std::cerr << "usage: skald_sim [--workload outbox|sagas|unlocked] [--seeds N] [--first SEED] [--jobs N] [--trace] [--break "
                "RULE] | --planted [--workload outbox|sagas] [--jobs N]\n";
   return 2;
 }
@@ -172,9 +180,10 @@ int main(int argc, char** argv) {
     else if (word == "--seeds") options.seeds = std::strtoull(argv[++i], nullptr, 10);
     else if (word == "--first") options.first = std::strtoull(argv[++i], nullptr, 10);
     else if (word == "--jobs") options.jobs = std::max(1, std::atoi(argv[++i]));
-    else if (word == "--workload")
-      options.workload =
-          std::string_view(argv[++i]) == "sagas" ? skald::sim::Workload::sagas : skald::sim::Workload::outbox;
+    else if (word == "--workload") {
+      options.workload = skald::sim::workload_of(argv[++i]);
+      if (!options.workload) return skald::sim::usage();
+    }
     else if (word == "--break") options.break_rule = argv[++i];
     else return skald::sim::usage();
   }

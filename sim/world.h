@@ -70,7 +70,7 @@ class World {
   void resolve_blocked_keys();
   void add_saga_actors();
   void help_parked_sagas();
-  bool runs_sagas() const { return stage_.plan.workload == Workload::sagas; }
+  bool runs_sagas() const { return stage_.plan.runs_sagas(); }
 
   Stage stage_;
   Ledger ledger_;

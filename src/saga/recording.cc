@@ -15,9 +15,12 @@ Operation operation_of(const Instance& saga, checker::Kind kind) {
   return out;
 }
 
+// Of a child: which part of its root it is.
+std::string part_of(const Instance& saga) { return saga.row.id.substr(saga.row.root.size()); }
+
 // Children are under their root's id, elements under their step's: their names tell them apart.
 std::string name_of(const Instance& saga, const Next& what, int element) {
-  std::string out = saga.row.id.substr(saga.row.root.size());
+  std::string out = part_of(saga);
   if (!out.empty()) out += ' ';
   out += what.step->name;
   if (what.step->count) out += " #" + std::to_string(element);
@@ -87,8 +90,10 @@ void record_lock(Instance& saga, checker::Kind kind, const tables::semantic_lock
 }
 
 void record_finish(Instance& saga, checker::Outcome outcome) {
-  if (!saga.recorded || !saga.row.parent.empty()) return;
+  const bool whole = saga.row.parent.empty();
+  if (!saga.recorded || (!whole && outcome == checker::Outcome::parked)) return;
   Operation out = operation_of(saga, checker::Kind::finish);
+  out.step = part_of(saga);
   out.outcome = outcome;
   saga.operations.push_back(std::move(out));
 }

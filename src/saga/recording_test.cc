@@ -193,7 +193,22 @@ TEST_P(RecordingTest, ChildrenAreUnderTheirRoot) {
   const auto begun = run(parent);
   EXPECT_EQ(view(begun.id).status, SagaStatus::COMPLETED);
   for (const auto& one : history()) EXPECT_EQ(one.saga_id, begun.id);
-  EXPECT_THAT(lines(), testing::ElementsAre("begin", "add .0 hold stock/lamp>2", "action .0 hold", "finish completed"));
+  EXPECT_THAT(lines(), testing::ElementsAre("begin", "add .0 hold stock/lamp>2", "action .0 hold", "finish .0 completed",
+                                            "finish completed"));
+  EXPECT_THAT(anomalies(), testing::IsEmpty());
+}
+
+TEST_P(RecordingTest, WhatAChildHasCompletedStaysWhenItsParentIsUndone) {
+  const auto child = Saga<Trip>("child").local("hold", hold).undo(give_back);
+  const auto parent = Saga<Trip>("parent")
+                          .child<Trip>(
+                              "go", child, [](const Trip& trip) { return trip; }, [](Local&, Trip&, const Trip&) {})
+                          .nothing_to_undo()
+                          .local("no", refuses())
+                          .nothing_to_undo();
+  know(child);
+  know(parent);
+  EXPECT_EQ(view(run(parent).id).status, SagaStatus::COMPENSATED);
   EXPECT_THAT(anomalies(), testing::IsEmpty());
 }
 

@@ -106,7 +106,7 @@ class EffectCheck {
   bool left_behind(Index at) const {
     const Entry& entry = history_.entries[at];
     if (!history_.sagas[entry.saga].compensated || reported_[entry.saga]) return false;
-    if (entry.operation->lasting.value_or(false)) return false;
+    if (entry.operation->lasting.value_or(false) || history_.of_completed_part(entry)) return false;
     if (entry.write != kNone) return history_.effective(entry.write);
     if (entry.place == kNone) return rowless_[entry.run].undone < at + 1;
     return std::max({places_[entry.place].undone, steps_[entry.run].undone, row_undone_[entry.run]}) < at + 1;

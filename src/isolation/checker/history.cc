@@ -92,7 +92,8 @@ class Indexing {
     entry.run = runs_(pair_of(entry.saga, step));
     SagaLife& life = grown(out_.sagas, entry.saga);
     if (operation.kind == Kind::begin && life.begin == kNone) life.begin = place_in_order();
-    if (operation.kind == Kind::finish) end(life, operation);
+    if (operation.kind == Kind::finish && operation.step.empty()) end(life, operation);
+    entry.part = part_of(entry, operation);
     if (!operation.resource.empty() || !operation.key.empty()) {
       entry.row = rows_(pair_of(names_(operation.resource), names_(operation.key)));
       entry.access = accesses_(pair_of(entry.saga, entry.row));
@@ -108,6 +109,22 @@ class Indexing {
     }
     if (operation.kind == Kind::compensation)
       (entry.place == kNone ? of_run_[entry.run] : of_place_[entry.place]).push_back(place_in_order());
+  }
+
+  // "PART STEP", or the finish of PART.
+  Index part_of(const Entry& entry, const Operation& operation) {
+    if (operation.step.empty()) return kNone;
+    if (operation.kind == Kind::finish) {
+      const Index part = parts_(pair_of(entry.saga, names_(operation.step)));
+      if (operation.outcome == Outcome::completed) {
+        if (out_.completed_parts.size() <= part) out_.completed_parts.resize(part + 1);
+        out_.completed_parts[part] = true;
+      }
+      return part;
+    }
+    const auto end = std::string_view(operation.step).find(' ');
+    if (operation.step.front() != '.' || end == std::string_view::npos) return kNone;
+    return parts_(pair_of(entry.saga, names_(std::string_view(operation.step).substr(0, end))));
   }
 
   void end(SagaLife& life, const Operation& operation) const {
@@ -185,7 +202,7 @@ class Indexing {
 
   History out_;
   Names sagas_, names_;
-  Pairs rows_, accesses_, runs_, places_;
+  Pairs rows_, accesses_, runs_, places_, parts_;
   std::vector<RowChain> chains_;
   std::vector<PlaceState> states_;
   std::vector<Index> read_before_;      // by entry: the read of the same place before it

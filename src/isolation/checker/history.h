@@ -24,6 +24,7 @@ struct Entry {
   Index saga = kNone, row = kNone;
   Index access = kNone;         // saga x row
   Index run = kNone;            // saga x step
+  Index part = kNone;           // saga x part, of a child's step
   Index place = kNone;          // saga x step x row
   Index write = kNone;          // of a write or undo
   Index seen = kUnknown;        // the write that a read saw, or that a write is based on where it says so
@@ -55,12 +56,16 @@ struct History {
   std::vector<Write> writes;
   std::vector<SagaLife> sagas;
   std::vector<bool> locked;     // by access: the saga took the row's lock at some time
+  std::vector<bool> completed_parts;  // by part, where it is that long
   std::size_t rows = 0, runs = 0, places = 0;
 
   const Operation& operation(Index entry) const { return *entries[entry].operation; }
   const Entry& entry_of(Index write) const { return entries[writes[write].entry]; }
   Kind kind_of(Index write) const { return entry_of(write).operation->kind; }
   bool effective(Index write) const { return writes[write].undone_at == kNone && is_write(kind_of(write)); }
+  bool of_completed_part(const Entry& entry) const {
+    return entry.part < completed_parts.size() && completed_parts[entry.part];
+  }
   Index effective_count(Index write) const { return write == kNone ? 0 : writes[write].effective_count; }
 };
 

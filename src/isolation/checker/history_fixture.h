@@ -44,7 +44,11 @@ class Tape {
     return one;
   }
   void begin(const std::string& saga) { note(Kind::begin, saga); }
-  void finish(const std::string& saga, Outcome outcome) { note(Kind::finish, saga).outcome = outcome; }
+  Operation& finish(const std::string& saga, Outcome outcome) {
+    Operation& end = note(Kind::finish, saga);
+    end.outcome = outcome;
+    return end;
+  }
   void complete(const std::string& saga) { finish(saga, Outcome::completed); }
   void compensated(const std::string& saga) { finish(saga, Outcome::compensated); }
   Operation& read(const std::string& saga, const std::string& step, const std::string& key) {

@@ -38,6 +38,14 @@ class Interplay : public testing::Test {
   static constexpr auto kUndone = Outcome::compensated;
 };
 
+TEST_F(Interplay, APartThatCompletedStaysAndOneThatDidNotIsLeftBehind) {
+  for (const char* saga : {"a", "b"}) tape_.write(saga, ".2 save", saga);
+  tape_.finish("a", kDone).step = ".2";
+  tape_.finish("b", kUndone).step = ".2";
+  end(kUndone, kUndone);
+  EXPECT_THAT(found(), ElementsAre("orphan_effect b"));
+}
+
 TEST_F(Interplay, ASagaReadsItsOwnAbsoluteWriteAndNotWhatItCovers) {
   tape_.change(Kind::add, "b", "reserve", "k");
   tape_.write("a", "save", "k");
