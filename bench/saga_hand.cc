@@ -33,6 +33,7 @@ constexpr std::array<PreparedSql::Named, 10> kStatements = {{{"begin", "BEGIN"},
                                                              {"update", kUpdateSaga},
                                                              {"event", kInsertOutbox}}};
 
+constexpr const char* kStepDone = "order.step-done";
 constexpr const char* kSomeTime = "1800000000000000";
 // As long as the one that Skald keeps.
 const std::string kLog =
@@ -144,7 +145,8 @@ void SqliteOrders::begin_step() {
   if (steps_ == 0) begin_.run();
 }
 
-void SqliteOrders::end_step() {
+void SqliteOrders::end_step(const std::string& id, std::int64_t n, std::string_view event) {
+  event_.run({id, event, payload_of(n), 0});
   if (++steps_ < steps_per_commit_) return;
   commit_.run();
   steps_ = 0;
@@ -160,16 +162,16 @@ void SqliteOrders::by_steps(std::int64_t n) {
   begin_step();
   create_.run({id, sku});
   insert_.run({id, "RUNNING", 1, state_of(n), "", 0});
-  end_step();
+  end_step(id, n, kStepDone);
   begin_step();
   if (reserve_.run({sku}) != 1) throw std::runtime_error("the stock is empty");
   update(id, n, "RUNNING", 2);
-  end_step();
+  end_step(id, n, kStepDone);
   begin_step();
   if (is_declined(n)) {
     release_.run({sku});
     update(id, n, "COMPENSATING", 1);
-    end_step();
+    end_step(id, n, kStepDone);
     begin_step();
     cancel_.run({id});
     update(id, n, "COMPENSATED", 0);
@@ -177,8 +179,7 @@ void SqliteOrders::by_steps(std::int64_t n) {
     pay_.run({id});
     update(id, n, "COMPLETED", 3);
   }
-  event_.run({id, is_declined(n) ? kOrderCancelled : kOrderPlaced, payload_of(n), 0});
-  end_step();
+  end_step(id, n, is_declined(n) ? kOrderCancelled : kOrderPlaced);
 }
 
 }  // namespace bench

@@ -31,7 +31,8 @@ class PostgresOrders {
   PreparedSql sql_;
 };
 
-// The same on a file of SQLite, with as many steps in one commit as are wanted.
+// The same on a file of SQLite, with as many steps in one commit as are wanted, each with
+// its business row, saga row and outbox row.
 class SqliteOrders {
  public:
   SqliteOrders(const std::string& path, int steps_per_commit);
@@ -39,7 +40,7 @@ class SqliteOrders {
 
  private:
   void begin_step();
-  void end_step();
+  void end_step(const std::string& id, std::int64_t n, std::string_view event);
   void update(const std::string& id, std::int64_t n, std::string_view status, std::int64_t step);
 
   PlainSqlite db_;

@@ -71,8 +71,8 @@ void change(Local& step, Access kind, std::string_view resource, const std::stri
   step->note({kind, resource, key, std::nullopt, written.get<std::int64_t>(0, 0)});
 }
 void move_stock(Local& step, const SimOrder& order, const std::string& set) {
-  change(step, Access::add, "stock", order.sku, "UPDATE sim_stock SET version = version + 1, " + set + " WHERE sku = $1",
-         order.quantity);
+  change(step, Access::add, "stock", order.sku,
+         "UPDATE sim_stock SET version = version + 1, " + set + " WHERE sku = $1", order.quantity);
 }
 
 void reserve(Local& step, SimOrder& order) {
@@ -123,8 +123,8 @@ std::int64_t balance(Local& step, const std::string& id) {
   return row.get<std::int64_t>(0, 0);
 }
 void set_balance(Local& step, const std::string& id, std::int64_t to) {
-  change(step, Access::write, "account", id,
-         "UPDATE sim_account SET version = version + 1, balance = $2 WHERE id = $1", to);
+  change(step, Access::write, "account", id, "UPDATE sim_account SET version = version + 1, balance = $2 WHERE id = $1",
+         to);
 }
 void add_balance(Local& step, const std::string& id, std::int64_t by) {
   change(step, Access::add, "account", id,

@@ -47,8 +47,17 @@ template <class State>
 void SagaClients::start(Process& process, const std::string& type, State state, std::string key) {
   const auto on_duplicate = stage_.dice.chance(700) ? OnDuplicate::join : OnDuplicate::refuse;
   try {
-    const Started begun = process.runner().start(
-        process.registry().latest(type), std::make_shared<State>(std::move(state)), {std::move(key), on_duplicate});
+    const auto& definition = process.registry().latest(type);
+    const auto owned = std::make_shared<State>(std::move(state));
+    const StartOptions options{std::move(key), on_duplicate};
+    Started begun;
+    if (stage_.dice.chance(300)) {
+      process.db().write("start in",
+                         [&](Transaction& tx) { begun = process.runner().start_in(tx, definition, owned, options); });
+      process.runner().note_due(Duration::zero());
+    } else {
+      begun = process.runner().start(definition, owned, options);
+    }
     ledger_.started(begun.id);
     if (begun.joined) stage_.markers.hit(Marker::saga_joined);
   } catch (const Error& error) {

@@ -41,8 +41,9 @@ std::optional<Workload> workload_of(std::string_view name) {
 }
 
 int usage() {
-  std::cerr << "usage: skald_sim [--workload outbox|sagas|unlocked] [--seeds N] [--first SEED] [--jobs N] [--trace] [--break "
-               "RULE] | --planted [--workload outbox|sagas] [--jobs N]\n";
+  std::cerr
+      << "usage: skald_sim [--workload outbox|sagas|unlocked] [--seeds N] [--first SEED] [--jobs N] [--trace] [--break "
+         "RULE] | --planted [--workload outbox|sagas] [--jobs N]\n";
   return 2;
 }
 
@@ -183,8 +184,7 @@ int main(int argc, char** argv) {
     else if (word == "--workload") {
       options.workload = skald::sim::workload_of(argv[++i]);
       if (!options.workload) return skald::sim::usage();
-    }
-    else if (word == "--break") options.break_rule = argv[++i];
+    } else if (word == "--break") options.break_rule = argv[++i];
     else return skald::sim::usage();
   }
   return skald::sim::run(options);

@@ -6,7 +6,7 @@
 // *undone* by the first later undo_write or undo_add of its saga and step on its row,
 // or where there is none, by its step's compensation. What is never undone is
 // *effective*. A step that runs again in a later commit replaces its earlier reads. The
-// steps of a child are named "PART STEP", and its own finish has PART for a step: what it
+// steps of a child are named ".PART STEP", and its own finish has .PART for a step: what it
 // completed stays when its root is compensated, unless the root's steps undo it.
 //
 // | dirty_read          | A reads a row whose value holds a write of B that is undone afterwards             |

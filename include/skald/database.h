@@ -15,11 +15,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -92,6 +94,10 @@ class Transaction {
   std::string emit(Event event);
   std::span<const Event> emitted() const { return events_; }
 
+  // Called when this transaction has committed, by the thread that ran it: to wake somebody
+  // up, no more, because a process may die in between. Must not throw.
+  void after_commit(std::function<void()> call) { after_.push_back(std::move(call)); }
+
   // Names a row that is there if and only if this transaction has committed: `sql`
   // finds it by `id`. A store that learns of its transaction's id only with a round
   // trip of its own then needs none to settle a COMMIT whose answer is lost.
@@ -103,6 +109,15 @@ class Transaction {
   bool watched() const { return watch_ != nullptr; }
   void note(const RowAccess& access) {
     if (watch_ != nullptr) watch_->note(access);
+  }
+
+  // One T per transaction, made when first asked for: what all code that works in it must
+  // know together.
+  template <class T>
+  T& shared() {
+    auto& slot = shared_[typeid(T)];
+    if (!slot) slot = std::make_shared<T>();
+    return *static_cast<T*>(slot.get());
   }
 
   // Database time, the same throughout the transaction: the only time that
@@ -123,9 +138,11 @@ class Transaction {
 
   Env env_;
   std::vector<Event> events_;
+  std::vector<std::function<void()>> after_;
 
  private:
   RowWatch* watch_ = nullptr;
+  std::map<std::type_index, std::shared_ptr<void>> shared_;
 };
 
 // Writes the emitted events as the last statements of a transaction, and hears of

@@ -66,5 +66,8 @@ enum class Passage {
 };
 enum class Side { action, undo };
 Passage pass_barrier(Transaction& tx, std::string_view saga_id, std::string_view step, Side side);
+// Those first passed before then: what comes later than that is not told from a first one.
+// How many, at most `most`.
+std::int64_t forget_barriers(Transaction& tx, Time before, int most);
 
 }  // namespace skald

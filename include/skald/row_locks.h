@@ -15,8 +15,8 @@
 // | the row stays locked by another        | LockTimeout, as of Transaction::find_locked   |
 // | the row does not exist                 | nothing: nullopt, and nothing is locked       |
 //
-// One RowLocks per transaction: it knows only of what was taken through it. It takes
-// a row again that it has taken before. Not thread safe, like its transaction.
+// All RowLocks of one transaction know of each other: steps that share it are checked
+// together. A row that is held is taken again. Not thread safe, like its transaction.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,6 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,11 +83,11 @@ class RowLocks {
   static Key lock_key(std::integral auto key) { return static_cast<std::int64_t>(key); }
   static Key lock_key(std::string_view key) { return std::string(key); }
   void check(std::string_view resource, Key key);
+  using Taken = std::map<Place, std::string>;  // by which step
 
   Transaction& tx_;
   LockRanks ranks_;
   std::string step_;
-  std::set<Place> taken_;
 };
 
 }  // namespace skald

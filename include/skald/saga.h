@@ -117,8 +117,8 @@ class Saga {
     last().sleep_time = [time](const void* state) { return time(*static_cast<const State*>(state)); };
     return *this;
   }
-  // Waits for a signal of that name: by a person (POST /api/sagas/{id}/signal), by
-  // code, or by an event (Engine::signal_on). Refused with TIMED_OUT after timeout().
+  // Waits for a signal of that name: by a person (POST /api/sagas/{id}/signal) or by code
+  // (Sagas::signal, in an event's handler too). Refused with TIMED_OUT after timeout().
   Saga& await(std::string name, std::string signal, std::function<void(Local&, State&, const RawJson&)> receive) {
     add(saga::Kind::await, std::move(name), {});
     last().signal = std::move(signal);

@@ -49,6 +49,13 @@ class Sagas {
     return begin(saga.definition().type, std::make_shared<State>(std::move(state)), options, true);
   }
 
+  // In the caller's transaction, a handler's for example: the saga is there if that commits,
+  // and a worker runs its first step then.
+  template <class State>
+  Started start_in(Transaction& tx, const Saga<State>& saga, State state, const StartOptions& options = {}) {
+    return begin_in(tx, saga.definition().type, std::make_shared<State>(std::move(state)), options);
+  }
+
   virtual std::optional<SagaView> find(Transaction& tx, std::string_view id) = 0;
   virtual std::vector<SagaView> list(Transaction& tx, const SagaFilter& filter) = 0;
   virtual std::vector<LockView> locks(Transaction& tx) = 0;
@@ -57,18 +64,19 @@ class Sagas {
   virtual std::vector<checker::Operation> history(Transaction& tx, std::int64_t after, std::size_t commits) = 0;
   virtual std::vector<std::reference_wrapper<const saga::Definition>> definitions() const = 0;
 
-  // Decisions, in the caller's transaction; call wake() after its commit. `id` makes a
-  // repeated signal one. Throw NotFound, Conflict, Busy.
+  // Decisions, in the caller's transaction; the saga goes on after its commit. `id` makes a
+  // repeated signal one; `actor` is the person, if it is one. Throw NotFound, Conflict, Busy.
   virtual void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
-                      std::string_view id) = 0;
+                      std::string_view id, std::string_view actor = {}) = 0;
   virtual void retry(Transaction& tx, std::string_view saga_id, std::string_view actor) = 0;
   virtual void compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) = 0;
-  virtual void wake() = 0;
 
  protected:
   virtual void add_definition(const saga::Definition& definition) = 0;
   virtual Started begin(const std::string& type, std::shared_ptr<void> state, const StartOptions& options,
                         bool to_the_end) = 0;
+  virtual Started begin_in(Transaction& tx, const std::string& type, std::shared_ptr<void> state,
+                           const StartOptions& options) = 0;
 };
 
 }  // namespace skald

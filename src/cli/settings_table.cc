@@ -29,6 +29,7 @@ constexpr Setting kSettings[] = {
      "signs announcements: whsec_ and base64, or raw; empty: one is made in the data folder", kSecretBytesMin, 1024},
     {"donation.webhook_format", Kind::choice, "cloudevent", "the body of announcements", 0, 0, "cloudevent|discord"},
     {"order.provider", Kind::url, "", "the payment provider's URL; empty: serve starts a sandbox of its own", 0, 2048},
+    {"sagas.retention", Kind::duration, "30d", "how long ended sagas are kept", 60, 3'650 * 86'400},
     {"history.record", Kind::boolean, "false", "record what sagas read and write, for skald check", 0, 0},
     {"history.retention", Kind::duration, "1d", "how long that is kept", 60, 3'650 * 86'400},
     {"webhook.allow_private", Kind::boolean, "false", "let webhooks reach private and loopback addresses", 0, 0},

@@ -1,6 +1,5 @@
 // GET /api/sagas and /{id}; POST /{id}/retry, /{id}/compensate, /{id}/signal.
 #include "http/engine_paths.h"
-#include "http/idempotency.h"
 
 namespace skald::http {
 namespace {
@@ -92,21 +91,15 @@ void signal(Engine& engine, const Request& request, Transaction& tx) {
   if (!is_text(wish.name, kNameBytesMax)) throw Invalid("BAD_SIGNAL", "name must have 1 to 200 bytes");
   if (wish.id && !is_text(*wish.id, kNameBytesMax)) throw Invalid("BAD_SIGNAL", "id must have 1 to 200 bytes");
   engine.sagas().signal(tx, request.param("id"), wish.name, wish.payload ? wish.payload->text : "null",
-                        wish.id.value_or(request.request_id));
+                        wish.id.value_or(request.request_id), request.caller.subject);
 }
 
 using Decision = void (*)(Engine&, const Request&, Transaction&);
 
-// Not Routes::post, because whoever runs the saga is to be woken after the commit.
-Handler decided_by(Engine& engine, Decision decision) {
-  return [&engine, decision, in_flight = std::make_shared<InFlight>()](const Request& request) {
-    Response answer =
-        run_once_per_key(engine.database(), *in_flight, request, [&](const Request& same, Transaction& tx) {
-          decision(engine, same, tx);
-          return Response::json(200, find(engine, tx, same.param("id")));
-        });
-    engine.sagas().wake();
-    return answer;
+WriteHandler decided_by(Engine& engine, Decision decision) {
+  return [&engine, decision](const Request& request, Transaction& tx) {
+    decision(engine, request, tx);
+    return Response::json(200, find(engine, tx, request.param("id")));
   };
 }
 
@@ -122,13 +115,14 @@ void add_saga_paths(Routes& routes, Engine& engine) {
                return Response::json(200, engine.database().read_result(
                                               [&](Transaction& tx) { return find(engine, tx, request.param("id")); }));
              });
-  routes.act("/api/sagas/{id}/retry", Access::admin, describe<void, SagaBody>("Let a saga that needs help try again"),
-             decided_by(engine, retry));
-  routes.act("/api/sagas/{id}/compensate", Access::admin,
-             describe<Compensation, SagaBody>("Undo what a saga has done, for a reason"),
-             decided_by(engine, compensate));
-  routes.act("/api/sagas/{id}/signal", Access::admin, describe<Signal, SagaBody>("Send a saga what it waits for"),
-             decided_by(engine, signal));
+  Database& db = engine.database();
+  routes.post(db, "/api/sagas/{id}/retry", Access::admin,
+              describe<void, SagaBody>("Let a saga that needs help try again"), decided_by(engine, retry));
+  routes.post(db, "/api/sagas/{id}/compensate", Access::admin,
+              describe<Compensation, SagaBody>("Undo what a saga has done, for a reason"),
+              decided_by(engine, compensate));
+  routes.post(db, "/api/sagas/{id}/signal", Access::admin, describe<Signal, SagaBody>("Send a saga what it waits for"),
+              decided_by(engine, signal));
 }
 
 }  // namespace skald::http

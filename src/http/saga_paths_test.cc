@@ -144,6 +144,9 @@ TEST_F(SagaPathsTest, ASignalLetsTheSagaGoOnToItsEnd) {
   const auto saga = get("/api/sagas/" + id);
   EXPECT_EQ(saga.at("status").as_string(), "COMPLETED");
   EXPECT_EQ(saga.at("state").at("seat").as_string(), R"({"row":7})");
+  const auto audit = get("/api/audit").at("items").at(0);
+  EXPECT_EQ(audit.at("action").as_string(), "saga.signal");
+  EXPECT_EQ(audit.at("target").as_string(), id);
   EXPECT_TRUE(saga.at("finishedAt").is_string());
   EXPECT_EQ(ask("POST", "/api/sagas/" + id + "/signal", R"({"name":"seat"})").status, 409);
 }

@@ -19,4 +19,11 @@ Passage pass_barrier(Transaction& tx, std::string_view saga_id, std::string_view
   return Passage::first;
 }
 
+std::int64_t forget_barriers(Transaction& tx, Time before, int most) {
+  return tx.execute(
+      "DELETE FROM skald_barrier WHERE (saga_id, step) IN (SELECT saga_id, step FROM skald_barrier WHERE at < $1 LIMIT "
+      "$2)",
+      before, most);
+}
+
 }  // namespace skald

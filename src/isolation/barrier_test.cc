@@ -43,6 +43,17 @@ TEST_P(Barrier, ForgetsWhatWasRolledBack) {
   EXPECT_EQ(pass(Side::undo), Passage::overtaken) << "nothing was done, so nothing is to be undone";
 }
 
+TEST_P(Barrier, OldOnesAreForgotten) {
+  pass(Side::action);
+  const auto forget = [&](Duration age) {
+    return db().write_result("forget", [&](Transaction& tx) { return forget_barriers(tx, tx.now() - age, 10); });
+  };
+  EXPECT_EQ(forget(1h), 0);
+  EXPECT_EQ(pass(Side::action), Passage::repeated);
+  EXPECT_EQ(forget(-1h), 1);
+  EXPECT_EQ(pass(Side::action), Passage::first);
+}
+
 class BarrierRace : public IsolationTest {};
 SKALD_ON_POSTGRES(BarrierRace);
 

@@ -29,14 +29,15 @@ void RowLocks::check(std::string_view resource, Key key) {
                                              ", which has no place in the order (" + ranks_.text() +
                                              "): give it one where the order is declared");
   Place wanted{*rank, std::move(key)};
-  if (!taken_.empty() && wanted < *taken_.rbegin() && !taken_.contains(wanted)) {
-    const Place& last = *taken_.rbegin();
-    throw LockOrder("LOCK_ORDER", step_ + " asks for " + std::string(resource) + " " + shown(wanted.key) +
-                                      " while it holds " + ranks_.name(last.rank) + " " + shown(last.key) +
-                                      ": take rows in the order " + ranks_.text() +
+  Taken& taken = tx_.shared<Taken>();
+  if (!taken.empty() && wanted < taken.rbegin()->first && !taken.contains(wanted)) {
+    const auto& [last, step] = *taken.rbegin();
+    throw LockOrder("LOCK_ORDER", step_ + " asks for " + std::string(resource) + " " + shown(wanted.key) + " while " +
+                                      (step == step_ ? "it" : step) + " holds " + ranks_.name(last.rank) + " " +
+                                      shown(last.key) + ": take rows in the order " + ranks_.text() +
                                       " and those of one table sorted by key, or all at once by take_all");
   }
-  taken_.insert(std::move(wanted));
+  taken.emplace(std::move(wanted), step_);
 }
 
 }  // namespace skald

@@ -1,5 +1,7 @@
 #include "skald/row_locks.h"
 
+#include <gmock/gmock.h>
+
 #include <atomic>
 
 #include "isolation/isolation_fixture.h"
@@ -49,6 +51,17 @@ TEST_P(RowLocksTest, TakesRowsInTheDeclaredOrder) {
     EXPECT_EQ(locks.take<Account>(9)->balance, 900) << "what is held may be taken again";
     EXPECT_FALSE(locks.take<Product>("none"));
   });
+}
+
+TEST_P(RowLocksTest, StepsThatShareATransactionAreCheckedTogether) {
+  db().write("fused", [](Transaction& tx) {
+    const LockRanks ranks{"account", "product"};
+    RowLocks first(tx, ranks, "reserve"), second(tx, ranks, "pay");
+    first.take<Product>("lamp");
+    EXPECT_THAT([&] { second.take<Account>(9); }, testing::ThrowsMessage<LockOrder>(testing::HasSubstr(
+                                                      "pay asks for account 9 while reserve holds product 'lamp'")));
+  });
+  lock([](RowLocks& locks) { locks.take<Account>(9); });  // another transaction begins with nothing
 }
 
 TEST_P(RowLocksTest, NamesBothResourcesAndTheStepWhenTheyAreTakenAgainstIt) {

@@ -26,8 +26,12 @@ CREATE TABLE skald_permit_waiter (
 }  // namespace
 
 std::span<const Migration> isolation_migrations() {
-  static const std::array<Migration, 1> steps = {
-      Migration{.version = 1, .name = "barrier, version file, permits", .sql = kTables, .postgres_sql = ""}};
+  static const std::array<Migration, 2> steps = {
+      Migration{.version = 1, .name = "barrier, version file, permits", .sql = kTables, .postgres_sql = ""},
+      Migration{.version = 2,
+                .name = "age of barriers",
+                .sql = "CREATE INDEX skald_barrier_age ON skald_barrier (at);",
+                .postgres_sql = "CREATE INDEX skald_barrier_age ON skald_barrier USING brin (at);"}};
   return steps;
 }
 

@@ -12,10 +12,9 @@
 #include "outbox/job_board.h"
 #include "outbox/membership.h"
 #include "outbox/relay.h"
-#include "outbox/retention.h"
+#include "runtime/housekeeping.h"
 #include "runtime/loop.h"
 #include "runtime/saga_threads.h"
-#include "store/tables/history.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
 #include "store/tables/worker.h"
@@ -79,8 +78,7 @@ class Engine::Threads {
     db_.migrate(isolation::kComponent, isolation::isolation_migrations());
     db_.set_commit_hook(&emitter_);
     db_.set_announcement_waker([this] { announcing_.wake(); });
-    jobs_.add({"skald.retention", 1h, [this] { outbox::forget_completed(db_, options_.outbox.retention); }});
-    jobs_.add({"skald.history", 1h, [this] { forget_history(); }});
+    for (Job& job : runtime::housekeeping(db_, options_)) jobs_.add(std::move(job));
   }
 
   ~Threads() {
@@ -154,16 +152,6 @@ class Engine::Threads {
   // Sagas are begun or claimed only under a lease that can be trusted.
   std::string worker_for_sagas() const {
     return options_.works && membership_.trusted() ? membership_.view()->worker : std::string();
-  }
-
-  void forget_history() {
-    constexpr std::int64_t some = 1000;
-    const auto forget_some = [this] {
-      return db_.write_result("forget history", [this](Transaction& tx) {
-        return tables::history::forget(tx, tx.now() - options_.history_retention, some);
-      });
-    };
-    while (forget_some() == some) {}
   }
 
   Duration relay() {

@@ -69,6 +69,13 @@ Started SagaThreads::begin(const std::string& type, std::shared_ptr<void> state,
                     : runner_.start(definition, std::move(state), options);
 }
 
+Started SagaThreads::begin_in(Transaction& tx, const std::string& type, std::shared_ptr<void> state,
+                              const StartOptions& options) {
+  const Started out = runner_.start_in(tx, registry_.latest(type), std::move(state), options);
+  go_on_after(tx);
+  return out;
+}
+
 std::optional<SagaView> SagaThreads::find(Transaction& tx, std::string_view id) {
   const auto row = tables::saga::find(tx, id);
   if (!row) return std::nullopt;
@@ -115,23 +122,30 @@ std::vector<std::reference_wrapper<const saga::Definition>> SagaThreads::definit
 }
 
 void SagaThreads::signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
-                         std::string_view id) {
+                         std::string_view id, std::string_view actor) {
   runner_.signal(tx, saga_id, name, payload, id);
+  if (!actor.empty()) tables::audit::insert(tx, env_.random, actor, "saga.signal", saga_id, name);
+  go_on_after(tx);
 }
 
 void SagaThreads::retry(Transaction& tx, std::string_view saga_id, std::string_view actor) {
   runner_.retry(tx, saga_id);
   tables::audit::insert(tx, env_.random, actor, "saga.retry", saga_id, "");
+  go_on_after(tx);
 }
 
 void SagaThreads::compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) {
   runner_.compensate(tx, saga_id, why);
   tables::audit::insert(tx, env_.random, actor, "saga.compensate", saga_id, why);
+  go_on_after(tx);
 }
 
-void SagaThreads::wake() {
-  runner_.note_due(Duration::zero());
-  if (!running_ && hooks_.announce) hooks_.announce();
+// What has changed is due when the transaction has committed.
+void SagaThreads::go_on_after(Transaction& tx) {
+  tx.after_commit([this] {
+    runner_.note_due(Duration::zero());
+    if (!running_ && hooks_.announce) hooks_.announce();
+  });
 }
 
 }  // namespace skald::runtime

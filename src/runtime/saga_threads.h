@@ -32,17 +32,19 @@ class SagaThreads final : public Sagas {
   std::vector<checker::Operation> history(Transaction& tx, std::int64_t after, std::size_t commits) override;
   std::vector<std::reference_wrapper<const saga::Definition>> definitions() const override;
   void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
-              std::string_view id) override;
+              std::string_view id, std::string_view actor) override;
   void retry(Transaction& tx, std::string_view saga_id, std::string_view actor) override;
   void compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) override;
-  void wake() override;
 
  protected:
   void add_definition(const saga::Definition& definition) override { registry_.add(definition); }
   Started begin(const std::string& type, std::shared_ptr<void> state, const StartOptions& options,
                 bool to_the_end) override;
+  Started begin_in(Transaction& tx, const std::string& type, std::shared_ptr<void> state,
+                   const StartOptions& options) override;
 
  private:
+  void go_on_after(Transaction& tx);
   void wake_threads() noexcept;
   static void side_by_side(std::vector<std::function<void()>> calls);
 

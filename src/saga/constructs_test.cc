@@ -170,5 +170,56 @@ TEST_P(ConstructsTest, AParentWaitsForItsChildsEndBeyondItsDeadline) {
   EXPECT_EQ(effects("a"), 0);
 }
 
+TEST_P(ConstructsTest, BehindThePivotAChildThatWasUndoneIsFollowedByAnother) {
+  int storms = 2;
+  const auto leg = Saga<Trip>("leg")
+                       .local("fly", adds("leg"))
+                       .undo(removes("leg"))
+                       .commit()
+                       .local("land",
+                              [&](Local&, Trip&) {
+                                if (storms-- > 0) throw Refused("STORM", "no flights today");
+                              })
+                       .nothing_to_undo();
+  const auto trip = Saga<Trip>("trip")
+                        .local("pay", adds("pay"))
+                        .pivot()
+                        .child<Trip>(
+                            "leg", leg, [](const Trip& t) { return t; }, [](Local&, Trip&, const Trip&) {})
+                        .retry(3, 1ms);
+  know(leg);
+  know(trip);
+  const Started begun = run(trip);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(view(begun.id + ".1").status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(begun.id + ".1-2").status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(begun.id + ".1-3").status, SagaStatus::COMPLETED);
+  EXPECT_EQ(effects("leg"), 1);
+}
+
+TEST_P(ConstructsTest, AChildThatIsUndoneToReadAgainIsFollowedByAnother) {
+  int stale = 1;
+  const auto leg = Saga<Trip>("leg").local("fly", adds("leg")).nothing_to_undo();
+  const auto trip = Saga<Trip>("trip")
+                        .local("read", adds("read"))
+                        .undo(removes("read"))
+                        .child<Trip>(
+                            "leg", leg, [](const Trip& t) { return t; }, [](Local&, Trip&, const Trip&) {})
+                        .undo(removes("leg"))
+                        .local("write",
+                               [&](Local&, Trip&) {
+                                 if (stale-- > 0) throw Stale("CHANGED", "somebody was faster");
+                               })
+                        .rereads("read")
+                        .retry(3, 1ms)
+                        .nothing_to_undo();
+  know(leg);
+  know(trip);
+  const Started begun = run(trip);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(effects("leg"), 1);
+  EXPECT_EQ(view(begun.id + ".1-2").status, SagaStatus::COMPLETED);
+}
+
 }  // namespace
 }  // namespace skald::saga

@@ -11,7 +11,11 @@ namespace {
 
 using seam::Rule;
 
-std::string child_id(const Instance& saga, const Next& what) { return saga.row.id + "." + std::to_string(what.index); }
+// Of the latest: a step may have to begin another where the one before was undone.
+std::string child_id(const Instance& saga, const Next& what) {
+  const auto begun = std::ranges::count(saga.progress.children, what.index);
+  return saga.row.id + "." + std::to_string(what.index) + (begun > 1 ? "-" + std::to_string(begun) : "");
+}
 
 // Locks, waits and deadlines are counted in the database's time.
 bool asks_for_time(const Definition& definition) {
@@ -66,7 +70,7 @@ After Group::run(std::string_view worker) {
     throw Stale("SAGA_TAKEN", "another worker has taken this saga over");
   if (saga_.newborn && saga_.unique_key && seam::holds(Rule::business_key_checked) &&
       tables::saga::find_live(tx_, saga_.row.type, saga_.row.key))
-    throw Conflict("SAGA_RUNS", "a saga of this type and key is under way");
+    throw already_runs();
   if (trial_.alone) locks_.enter(tx_, saga_, saga_.progress.step);
   if (saga_.newborn) record_begin(saga_);
   After after = After::parked;
@@ -261,11 +265,11 @@ bool Group::child_completed(const Next& what) {
 }
 
 std::optional<After> Group::run_child(const Next& what) {
-  const std::string id = child_id(saga_, what);
   if (!saga_.progress.called) {
     saga_.progress.called = true;
+    saga_.progress.children.push_back(what.index);
     tables::saga::Row row;
-    row.id = id;
+    row.id = child_id(saga_, what);
     row.type = what.step->child_type;
     row.parent = saga_.row.id;
     row.root = saga_.row.root;
@@ -276,16 +280,19 @@ std::optional<After> Group::run_child(const Next& what) {
     row.state = what.step->make_child(saga_.state.get()).text;
     row.progress = to_json(Progress{});
     tables::saga::insert(tx_, row);
-    woken_.push_back(id);
+    woken_.push_back(row.id);
     return wait(SagaStatus::WAITING, std::nullopt);
   }
   // Not before the child's own transaction is over: it wakes nobody who looks at it just now.
+  const std::string id = child_id(saga_, what);
   const bool alone = seam::holds(Rule::child_end_awaited);
   const auto child = alone ? tables::saga::find_locked(tx_, id) : tables::saga::find(tx_, id);
   if (!child || !has_ended(child->status)) return wait(SagaStatus::WAITING, std::nullopt);
   if (child->status == SagaStatus::COMPENSATED) {
     const Failure failure{child->error_code, child->error_message, what.step->name};
-    return meet(what, {Trouble::Kind::refusal, failure, {}});
+    const auto after = meet(what, {Trouble::Kind::refusal, failure, {}});
+    if (!turned_back_) saga_.progress.called = false;  // there is no way back: another child is tried
+    return after;
   }
   attempt(what, [&](Local& step) { what.step->receive(step, saga_.state.get(), RawJson{child->state}); });
   done(what, "DONE");

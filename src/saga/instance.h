@@ -18,6 +18,8 @@ inline constexpr int kTakeOversMax = 3;
 // that no other is counted with it.
 inline constexpr int kTakeOversSuspect = 2;
 
+inline Conflict already_runs() { return {"SAGA_RUNS", "a saga of this type and key is under way"}; }
+
 struct Instance {
   tables::saga::Row row;               // as it was last committed, but for what it is copied from
   const Definition* definition = nullptr;

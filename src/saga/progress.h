@@ -47,12 +47,13 @@ struct Progress {
   std::vector<std::string> undone;  // names of calls, once for each time that they were
   std::optional<Failure> failure;
   std::optional<Time> wait_until;   // of a lock or a signal
+  std::vector<int> children;        // the step of each that was begun
   std::vector<Held> locks;          // granted, rows in the table
   std::optional<Held> queued;       // waiting for this one
 };
 BOOST_DESCRIBE_STRUCT(Progress, (),
                       (step, element, attempt, called, past_pivot, undoing, undo_to, anew, restarts, done, undone,
-                       failure, wait_until, locks, queued))
+                       failure, wait_until, children, locks, queued))
 
 // What comes next; skips what is not wanted.
 struct Next {

@@ -193,8 +193,8 @@ TEST_P(RecordingTest, ChildrenAreUnderTheirRoot) {
   const auto begun = run(parent);
   EXPECT_EQ(view(begun.id).status, SagaStatus::COMPLETED);
   for (const auto& one : history()) EXPECT_EQ(one.saga_id, begun.id);
-  EXPECT_THAT(lines(), testing::ElementsAre("begin", "add .0 hold stock/lamp>2", "action .0 hold", "finish .0 completed",
-                                            "finish completed"));
+  EXPECT_THAT(lines(), testing::ElementsAre("begin", "add .0 hold stock/lamp>2", "action .0 hold",
+                                            "finish .0 completed", "finish completed"));
   EXPECT_THAT(anomalies(), testing::IsEmpty());
 }
 

@@ -4,6 +4,7 @@
 
 #include "env/seam.h"
 #include "saga/call.h"
+#include "saga/lock_circle.h"
 #include "saga/recording.h"
 #include "skald/id.h"
 
@@ -266,6 +267,7 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     if (wakes_in) look_at(*wakes_in);
     if (after == After::ended)
       env_.observer.count(saga.progress.undoing ? "sagas_compensated_total" : "sagas_completed_total");
+    if (after == After::wait && could_close_circle(saga)) watch_for_circle(saga);
     if (after == After::parked) {
       env_.observer.count("sagas_parked_total");
       env_.observer.log(Observer::Level::error, "a saga needs help",
@@ -290,6 +292,23 @@ void Runner::commit_result_alone(Instance& saga) {
   });
   saga = std::move(draft);
   saga.log.clear();
+}
+
+// A net only: where the database does not answer now, the wait ends by its own limit.
+void Runner::watch_for_circle(const Instance& saga) {
+  std::vector<std::string> circle;
+  std::string youngest;
+  try {
+    circle = db_.read_result([&](Transaction& tx) { return circle_through(tx, saga.row.root); });
+    if (circle.empty()) return;
+    db_.write("break circle", [&](Transaction& tx) { youngest = break_circle(tx, circle); });
+  } catch (const Error&) {
+    return;
+  }
+  look_at(Duration::zero());
+  env_.observer.count("saga_lock_circles_total");
+  env_.observer.log(Observer::Level::error, "sagas wait for each other's locks, and the youngest gives way",
+                    "\"sagas\":" + to_json(circle) + ",\"youngest\":" + to_json(youngest));
 }
 
 void Runner::put_back(Handle saga, After after) {

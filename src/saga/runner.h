@@ -35,6 +35,10 @@ class Runner {
   // waits, or is parked.
   Started run(const Definition& definition, std::shared_ptr<void> state, const StartOptions& options);
 
+  // In the caller's transaction: unowned, and due when that commits.
+  Started start_in(Transaction& tx, const Definition& definition, std::shared_ptr<void> state,
+                   const StartOptions& options);
+
   // One transaction or call of a saga that is ready. False: none is.
   bool run_one();
   // When run_one() has something to do, unless woken.
@@ -79,6 +83,7 @@ class Runner {
   // One transaction, with what the call before it came to.
   After commit(Instance& saga, std::optional<Trouble> trouble);
   void commit_result_alone(Instance& saga);
+  void watch_for_circle(const Instance& saga);
   After step(Instance& saga, After before);
   Handle reload(const Instance& saga);
   void put_back(Handle saga, After after);

@@ -16,6 +16,25 @@ tables::saga::Row live_saga(Transaction& tx, std::string_view id) {
 
 }  // namespace
 
+Started Runner::start_in(Transaction& tx, const Definition& definition, std::shared_ptr<void> state,
+                         const StartOptions& options) {
+  const Handle saga = make(definition, std::move(state), options);
+  tables::saga::Row& row = saga->row;
+  if (const auto live = saga->unique_key ? tables::saga::find_live(tx, row.type, row.key) : std::nullopt) {
+    if (options.on_duplicate == OnDuplicate::refuse) throw already_runs();
+    return {live->id, live->status, true, {}};
+  }
+  row.started_at = tx.now();
+  row.wake_at = tx.now();
+  if (definition.deadline) row.deadline_at = tx.now() + *definition.deadline;
+  row.progress = to_json(saga->progress);
+  row.state = definition.codec.write(saga->state.get());
+  tables::saga::insert(tx, row);
+  record_begin(*saga);
+  store_recorded(tx, *saga);
+  return {row.id, row.status, false, {}};
+}
+
 void Runner::signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
                     std::string_view id) {
   const auto row = live_saga(tx, saga_id);

@@ -246,6 +246,33 @@ TEST_P(RunnerTest, WhatWasTwiceInDyingHandsIsTakenInHandAlone) {
   EXPECT_EQ(owned_by("w3"), 0);
 }
 
+TEST_P(RunnerTest, StartedInATransactionItRunsWhenThatHasCommitted) {
+  const auto trip = Saga<Trip>("trip").local("a", adds("a")).nothing_to_undo().deadline(1h);
+  know(trip);
+  const auto& definition = registry_.latest("trip");
+  const auto start_in = [&](Transaction& tx, OnDuplicate policy) {
+    return runner_->start_in(tx, definition, std::make_shared<Trip>(), {.key = "k", .on_duplicate = policy});
+  };
+  EXPECT_THROW(db().write("refused",
+                          [&](Transaction& tx) {
+                            start_in(tx, OnDuplicate::join);
+                            throw Refused("NO", "no");
+                          }),
+               Refused);
+  EXPECT_EQ(rows_in("skald_saga"), 0);
+  Started begun;
+  db().write("handler", [&](Transaction& tx) {
+    begun = start_in(tx, OnDuplicate::join);
+    EXPECT_EQ(start_in(tx, OnDuplicate::join).id, begun.id) << "an event that comes again";
+    EXPECT_THROW(start_in(tx, OnDuplicate::refuse), Conflict);
+  });
+  EXPECT_EQ(effects("a"), 0);
+  runner_->note_due(Duration::zero());
+  settle(*runner_);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(effects("a"), 1);
+}
+
 TEST_P(RunnerTest, OneLiveSagaPerTypeAndKey) {
   const auto trip = Saga<Trip>("trip").sleep("nap", 1h);
   know(trip);

@@ -137,26 +137,27 @@ TEST_P(SemanticLocksTest, ASagaThatEndsInOneTransactionLeavesNoRow) {
   EXPECT_EQ(rows_in("skald_lock"), 0);
 }
 
-TEST_P(SemanticLocksTest, ASagaThatBeginsAnewGivesItsLocksBackAndTakesAllInOrder) {
-  // It learns of its second product only after it has locked the first.
-  const auto pair = [](const std::string& first, const std::string& second, std::string type) {
-    const auto second_once_known = [second](const Trip& t) {
-      return t.amount > 0 ? std::vector<std::string>{second} : std::vector<std::string>{};
-    };
-    return Saga<Trip>(std::move(type))
-        .local("one",
-               [](Local& step, Trip& t) {
-                 t.amount = 1;
-                 count(step, "one");
-               })
-        .undo(removes("one"))
-        .holds(
-            "product", [first](const Trip&) { return first; }, exclusive, wait_up_to(1h))
-        .commit()
-        .local("two", adds("two"))
-        .undo(removes("two"))
-        .holds("product", second_once_known, exclusive, wait_up_to(1h));
+// It learns of its second product only after it has locked the first.
+Saga<Trip> pair(const std::string& first, const std::string& second, std::string type) {
+  const auto second_once_known = [second](const Trip& t) {
+    return t.amount > 0 ? std::vector<std::string>{second} : std::vector<std::string>{};
   };
+  return Saga<Trip>(std::move(type))
+      .local("one",
+             [](Local& step, Trip& t) {
+               t.amount = 1;
+               count(step, "one");
+             })
+      .undo(removes("one"))
+      .holds(
+          "product", [first](const Trip&) { return first; }, exclusive, wait_up_to(1h))
+      .commit()
+      .local("two", adds("two"))
+      .undo(removes("two"))
+      .holds("product", second_once_known, exclusive, wait_up_to(1h));
+}
+
+TEST_P(SemanticLocksTest, ASagaThatBeginsAnewGivesItsLocksBackAndTakesAllInOrder) {
   const auto ab = pair("A", "B", "ab"), ba = pair("B", "A", "ba");
   know(ab);
   know(ba);
@@ -168,6 +169,29 @@ TEST_P(SemanticLocksTest, ASagaThatBeginsAnewGivesItsLocksBackAndTakesAllInOrder
   EXPECT_EQ(effects("one"), 2);
   EXPECT_EQ(effects("two"), 2);
   EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
+// No saga makes one, so its other half is written by hand.
+TEST_P(SemanticLocksTest, ACircleOfWaitsIsBrokenByItsYoungest) {
+  const auto saga = pair("A", "B", "ab");
+  know(saga);
+  const Started young = start(saga);
+  const auto write_other_half = [&](const std::string& other) {
+    db().write("other half", [&](Transaction& tx) {
+      tables::semantic_lock::insert(tx, {{"product", "B"}, other, other, exclusive, true, 0, tx.now(), "x"});
+      tables::semantic_lock::insert(tx, {{"product", "A"}, other, other, exclusive, false, 0, tx.now(), "x"});
+    });
+  };
+  write_other_half("0");  // ids grow with time
+  settle(*runner_);
+  EXPECT_EQ(view(young.id).status, SagaStatus::COMPENSATED) << "it would wait for an hour";
+  EXPECT_EQ(view(young.id).error->code, "BUSY");
+  EXPECT_EQ(effects("one"), 0);
+  db().write("forget", [](Transaction& tx) { tx.execute("DELETE FROM skald_lock"); });
+  const Started old = start(saga);
+  write_other_half("z");
+  settle(*runner_);
+  EXPECT_EQ(view(old.id).status, SagaStatus::WAITING) << "the other gives way";
 }
 
 TEST_P(SemanticLocksTest, OppositeOrdersDoNotDeadlock) {

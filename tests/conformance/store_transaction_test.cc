@@ -303,6 +303,26 @@ TEST_P(StoreHook, IsLeftAloneWithoutEventsAndWhenTheBodyFails) {
   db().set_commit_hook(nullptr);
 }
 
+TEST_P(StoreTransaction, WhatIsToFollowACommitIsCalledOnceItIsSeenByAll) {
+  int called = 0;
+  const auto body = [&](Transaction& tx) {
+    put(tx, "a", 1);
+    tx.after_commit([&] {
+      ++called;
+      EXPECT_EQ(items(), "a=1");
+    });
+  };
+  EXPECT_THROW(db().write("refused",
+                          [&](Transaction& tx) {
+                            body(tx);
+                            throw Refused("NO", "no");
+                          }),
+               Refused);
+  EXPECT_EQ(called, 0);
+  db().write("done", body);
+  EXPECT_EQ(called, 1);
+}
+
 TEST_P(StoreHook, ThatThrowsUndoesTheTransactionAndHearsNothingAfterwards) {
   RecordingHook hook;
   hook.fails = true;

@@ -80,7 +80,6 @@ class SagaLocks : public testing::TestWithParam<Dialect> {
   }
   void leave(const std::string& id) {
     db().write("leave", [&](Transaction& tx) { engine_.sagas().signal(tx, id, "leave", "{}", "s-" + id); });
-    engine_.sagas().wake();
   }
   // No beat looks for what is due while a test runs: whoever goes on was woken.
   static EngineOptions options() {

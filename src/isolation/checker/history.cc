@@ -92,7 +92,7 @@ class Indexing {
     entry.run = runs_(pair_of(entry.saga, step));
     SagaLife& life = grown(out_.sagas, entry.saga);
     if (operation.kind == Kind::begin && life.begin == kNone) life.begin = place_in_order();
-    if (operation.kind == Kind::finish && operation.step.empty()) end(life, operation);
+    if (operation.kind == Kind::finish && !ends_part(operation)) end(life, operation);
     entry.part = part_of(entry, operation);
     if (!operation.resource.empty() || !operation.key.empty()) {
       entry.row = rows_(pair_of(names_(operation.resource), names_(operation.key)));
@@ -113,8 +113,8 @@ class Indexing {
 
   // "PART STEP", or the finish of PART.
   Index part_of(const Entry& entry, const Operation& operation) {
-    if (operation.step.empty()) return kNone;
-    if (operation.kind == Kind::finish) {
+    if (!operation.step.starts_with('.')) return kNone;
+    if (ends_part(operation)) {
       const Index part = parts_(pair_of(entry.saga, names_(operation.step)));
       if (operation.outcome == Outcome::completed) {
         if (out_.completed_parts.size() <= part) out_.completed_parts.resize(part + 1);
@@ -123,7 +123,7 @@ class Indexing {
       return part;
     }
     const auto end = std::string_view(operation.step).find(' ');
-    if (operation.step.front() != '.' || end == std::string_view::npos) return kNone;
+    if (end == std::string_view::npos) return kNone;
     return parts_(pair_of(entry.saga, names_(std::string_view(operation.step).substr(0, end))));
   }
 

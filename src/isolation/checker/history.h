@@ -18,6 +18,11 @@ inline bool is_write(Kind kind) { return kind == Kind::write || kind == Kind::ad
 inline bool is_undo(Kind kind) { return kind == Kind::undo_write || kind == Kind::undo_add; }
 inline bool is_effect(Kind kind) { return is_write(kind) || kind == Kind::action; }
 
+// The end of a child, not of its saga.
+inline bool ends_part(const Operation& operation) {
+  return operation.kind == Kind::finish && operation.step.starts_with('.');
+}
+
 // An operation, at its place in the order of commits.
 struct Entry {
   const Operation* operation = nullptr;

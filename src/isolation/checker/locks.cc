@@ -90,7 +90,8 @@ void check_locks(const History& history, Findings& findings) {
     const Kind kind = entry.operation->kind;
     if (kind == Kind::lock && entry.row != kNone) table.take(at);
     else if (kind == Kind::unlock && entry.row != kNone) table.release(entry.access);
-    else if (kind == Kind::finish && entry.operation->step.empty() && entry.operation->outcome != Outcome::parked) table.end(entry.saga);
+    else if (kind == Kind::finish && !ends_part(*entry.operation) && entry.operation->outcome != Outcome::parked)
+      table.end(entry.saga);
   }
 }
 

@@ -39,14 +39,14 @@ void PostgresDatabase::write(std::string_view name, const Body& body) {
 }
 
 void PostgresDatabase::write_patiently(std::string_view name, const Body& body, Duration silence_max) {
-  std::vector<Event> events;
+  Sequel sequel;
   std::vector<int> told;
   {
     const Entered guard(this);
     Chances chances;
     for (bool done = false; !done;) {
       LostCommit lost;
-      const Outcome outcome = run_write(name, body, chances, events, told, lost, silence_max);
+      const Outcome outcome = run_write(name, body, chances, sequel, told, lost, silence_max);
       done = outcome == Outcome::done;
       if (outcome != Outcome::commit_lost) continue;
       const CommitFate fate = commit_fate(pool_, env_, lost);
@@ -62,16 +62,18 @@ void PostgresDatabase::write_patiently(std::string_view name, const Body& body, 
     }
   }
   CommitHook* hook = hook_;
-  if (hook == nullptr || events.empty()) return;
-  if (told.empty()) hook->after_commit(events);
-  else hook->after_told_commit(events, told);
+  if (hook != nullptr && !sequel.events.empty()) {
+    if (told.empty()) hook->after_commit(sequel.events);
+    else hook->after_told_commit(sequel.events, told);
+  }
+  for (const auto& call : sequel.calls) call();
 }
 
-// Sets `events` when it is done or its commit is lost, and then `lost` too. Throws
+// Sets `sequel` when it is done or its commit is lost, and then `lost` too. Throws
 // where another run cannot help.
 PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, const Body& body, Chances& chances,
-                                                      std::vector<Event>& events, std::vector<int>& told,
-                                                      LostCommit& lost, Duration silence_max) {
+                                                      Sequel& sequel, std::vector<int>& told, LostCommit& lost,
+                                                      Duration silence_max) {
   const Pool::Lease lease = pool_.acquire();
   (*lease).limit_silence(silence_max);
   PostgresTransaction tx(env_, *lease, PostgresTransaction::Mode::write);
@@ -88,7 +90,7 @@ PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, con
     // Whatever the body made of it: a transaction that the server has given up
     // says nothing about the business.
     if (tx.commit_lost()) {
-      events = tx.take_events();
+      sequel = tx.take_sequel();
       lost = tx.lost_commit();
       return Outcome::commit_lost;
     }
@@ -96,7 +98,7 @@ PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, con
     note_retry(name, *tx.failure());
     return Outcome::again;
   }
-  events = tx.take_events();
+  sequel = tx.take_sequel();
   return Outcome::done;
 }
 

@@ -21,6 +21,7 @@
 namespace skald::postgres {
 
 class PostgresTransaction;
+struct Sequel;
 
 class PostgresDatabase final : public Database {
  public:
@@ -53,8 +54,8 @@ class PostgresDatabase final : public Database {
   // What one run of a body came to.
   enum class Outcome { done, again, commit_lost };
 
-  Outcome run_write(std::string_view name, const Body& body, Chances& chances, std::vector<Event>& events,
-                    std::vector<int>& told, LostCommit& lost, Duration silence_max);
+  Outcome run_write(std::string_view name, const Body& body, Chances& chances, Sequel& sequel, std::vector<int>& told,
+                    LostCommit& lost, Duration silence_max);
   std::vector<int> tell_along(PostgresTransaction& tx);
   void write_patiently(std::string_view name, const Body& body, Duration silence_max);
   bool run_read(const Body& body, Chances& chances);

@@ -22,6 +22,11 @@
 
 namespace skald::postgres {
 
+struct Sequel {
+  std::vector<Event> events;
+  std::vector<std::function<void()>> calls;
+};
+
 class PostgresTransaction final : public Transaction {
  public:
   enum class Mode { write, read };
@@ -48,7 +53,8 @@ class PostgresTransaction final : public Transaction {
   bool commit_lost() const { return committing_ && failure_ && failure_->kind == Failure::connection_lost; }
   // What is known to tell its fate by.
   LostCommit lost_commit() const { return {id_, witness_, connection_.session()}; }
-  std::vector<Event> take_events() { return std::move(events_); }
+  // What is to follow the commit.
+  Sequel take_sequel() { return {std::move(events_), std::move(after_)}; }
 
  protected:
   Rows run(std::string_view sql, std::span<const Param> params) override;

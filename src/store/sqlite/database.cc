@@ -29,6 +29,7 @@ struct SqliteDatabase::Caller {
   std::string_view name;
   const Body* body = nullptr;
   std::vector<Event> events;      // of the run that is being committed
+  std::vector<std::function<void()>> after;  // of that run, too
   std::exception_ptr refusal;     // what the body threw
   std::exception_ptr failure;     // what the caller is told instead of success
   bool answered_early = false;
@@ -65,9 +66,17 @@ void SqliteDatabase::write(std::string_view name, const Body& body) {
   }
   if (leads || caller.told.wait() == kLead) lead(caller);
   if (caller.failure) std::rethrow_exception(caller.failure);
-  if (!caller.events.empty() && !seam::holds(seam::Rule::emit_in_transaction))
-    write("emit apart", [&](Transaction& tx) { hook_->before_commit(tx, caller.events); });
-  if (!caller.events.empty()) hook_->after_commit(caller.events);
+  follow(caller);
+}
+
+// What a caller wanted to come behind its commit.
+void SqliteDatabase::follow(const Caller& caller) {
+  if (!caller.events.empty()) {
+    if (!seam::holds(seam::Rule::emit_in_transaction))
+      write("emit apart", [&](Transaction& tx) { hook_->before_commit(tx, caller.events); });
+    hook_->after_commit(caller.events);
+  }
+  for (const auto& call : caller.after) call();
 }
 
 // Runs one batch, in which the leader itself is the first, and hands leadership on:
@@ -99,10 +108,7 @@ std::vector<std::exception_ptr> SqliteDatabase::write_together(std::span<const B
   std::vector<std::exception_ptr> results;
   for (Caller& caller : callers) {
     results.push_back(caller.failure);
-    if (caller.failure || caller.events.empty()) continue;
-    if (!seam::holds(seam::Rule::emit_in_transaction))
-      write("emit apart", [&](Transaction& tx) { hook_->before_commit(tx, caller.events); });
-    hook_->after_commit(caller.events);
+    if (!caller.failure) follow(caller);
   }
   return results;
 }
@@ -173,6 +179,7 @@ SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller, bool alone) {
   const Instant begun = env_.clock.steady();
   caller.refusal = nullptr;
   caller.events.clear();
+  caller.after.clear();
   OpenTransaction tx(env_, *writer_, transaction_time());
   const bool apart = careful_ > 0;
   if (apart) writer_->control("SAVEPOINT caller");
@@ -184,10 +191,12 @@ SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller, bool alone) {
     if (writer_->has_deferred_violations())
       throw Conflict("CONSTRAINT_VIOLATION", "a row refers to another that does not exist");
     caller.events.assign(tx.emitted().begin(), tx.emitted().end());
+    caller.after = tx.take_after();
     if (apart) writer_->control("RELEASE caller");
   } catch (...) {
     caller.refusal = std::current_exception();
     caller.events.clear();
+    caller.after.clear();
     careful_ = kCarefulCallers;
     if (alone && writer_->in_transaction()) writer_->control("ROLLBACK");  // nobody else is in it
     if (!writer_->in_transaction()) {

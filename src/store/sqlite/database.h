@@ -50,6 +50,7 @@ class SqliteDatabase final : public Database {
   class FileLock;
 
   void lead(Caller& leader);
+  void follow(const Caller& caller);
   std::vector<Caller*> run_batch();
   std::vector<Caller*> run_bodies(std::vector<Caller*>& batch, std::deque<Caller*>& again);
   Caller* next_in_queue();

@@ -12,6 +12,7 @@ class SqliteDatabase::OpenTransaction final : public Transaction {
   void savepoint(const std::function<void()>& body) override;
   Time now() override { return now_; }
   Dialect dialect() const override { return Dialect::sqlite; }
+  std::vector<std::function<void()>> take_after() { return std::move(after_); }
 
  protected:
   Rows run(std::string_view sql, std::span<const Param> params) override { return connection_.run(sql, params); }

@@ -15,7 +15,7 @@ std::vector<Row> list(Transaction& tx, std::int64_t after, std::size_t limit) {
   return out;
 }
 
-std::int64_t forget(Transaction& tx, Time limit, std::size_t most) {
+std::int64_t forget(Transaction& tx, Time limit, int most) {
   return tx.execute(
       "DELETE FROM skald_history WHERE seq IN (SELECT seq FROM skald_history WHERE at < $1 ORDER BY seq LIMIT $2)",
       limit, most);

@@ -21,6 +21,6 @@ struct Row {
 void append(Transaction& tx, std::string_view saga_id, std::string_view operations);
 std::vector<Row> list(Transaction& tx, std::int64_t after, std::size_t limit);
 // Those written before `limit`, oldest first; how many, at most `most`.
-std::int64_t forget(Transaction& tx, Time limit, std::size_t most);
+std::int64_t forget(Transaction& tx, Time limit, int most);
 
 }  // namespace skald::tables::history

@@ -177,6 +177,16 @@ void release_everything(Transaction& tx) {
       tx.now());
 }
 
+std::int64_t forget_ended(Transaction& tx, Time before, int most) {
+  const Rows gone = tx.query(
+      "DELETE FROM skald_saga WHERE id IN (SELECT s.id FROM skald_saga s WHERE s.live = 0 AND s.finished_at < $1 AND "
+      "NOT EXISTS (SELECT 1 FROM skald_saga p WHERE p.id = s.parent AND p.live = 1) LIMIT $2) RETURNING id",
+      before, most);
+  for (std::size_t i = 0; i < gone.size(); ++i)
+    tx.enqueue("DELETE FROM skald_signal WHERE saga_id = $1", gone.get<std::string_view>(i, 0));
+  return static_cast<std::int64_t>(gone.size());
+}
+
 std::vector<Row> list(Transaction& tx, const Filter& filter) {
   return rows_of(tx.query(
       "SELECT " SKALD_SAGA_COLUMNS

@@ -63,6 +63,10 @@ void release_adrift(Transaction& tx);
 // On SQLite, when the one process begins.
 void release_everything(Transaction& tx);
 
+// Sagas that ended before then, with their signals; a child not before its parent has
+// ended. How many, at most `most`.
+std::int64_t forget_ended(Transaction& tx, Time before, int most);
+
 struct Filter {
   std::optional<SagaStatus> status;
   std::optional<std::string> type, key, after;

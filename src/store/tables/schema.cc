@@ -89,7 +89,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 3> steps = {
+  static const std::array<Migration, 4> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -100,7 +100,12 @@ std::span<const Migration> migrations() {
                 .sql = history_schema("INTEGER PRIMARY KEY AUTOINCREMENT"),
                 // Room for a saga's next version beside it: its indexes are then left alone.
                 .postgres_sql = history_schema("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY") +
-                                "ALTER TABLE skald_saga SET (fillfactor = 80);"}};
+                                "ALTER TABLE skald_saga SET (fillfactor = 80);"},
+      Migration{.version = 4,
+                .name = "age of ended sagas",
+                .sql = "CREATE INDEX skald_saga_age ON skald_saga (finished_at) WHERE live = 0;",
+                .postgres_sql = "CREATE INDEX skald_saga_age ON skald_saga USING brin (finished_at) WITH "
+                                "(pages_per_range = 32);"}};
   return steps;
 }
 

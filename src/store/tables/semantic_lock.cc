@@ -120,6 +120,23 @@ std::vector<Place> held_by(Transaction& tx, std::string_view root) {
   return out;
 }
 
+std::vector<std::string> waiting_holders(Transaction& tx, std::string_view root) {
+  const Rows rows = tx.query(
+      "SELECT DISTINCT h.root FROM skald_lock w JOIN skald_lock h ON h.resource = w.resource AND h.key = w.key AND "
+      "h.granted = 1 AND h.root <> w.root WHERE w.root = $1 AND w.granted = 0 AND EXISTS (SELECT 1 FROM skald_lock x "
+      "WHERE x.root = h.root AND x.granted = 0) ORDER BY 1",
+      root);
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(rows.get<std::string>(i, 0));
+  return out;
+}
+
+std::optional<std::string> waiter_of(Transaction& tx, std::string_view root) {
+  const Rows rows = tx.query("SELECT waiter FROM skald_lock WHERE root = $1 AND granted = 0", root);
+  if (rows.empty()) return std::nullopt;
+  return rows.get<std::string>(0, 0);
+}
+
 std::vector<Row> all(Transaction& tx, std::size_t limit) {
   return rows_of(tx.query(
       "SELECT " SKALD_LOCK_COLUMNS " FROM skald_lock ORDER BY resource, key, granted DESC, seq LIMIT $1", limit));

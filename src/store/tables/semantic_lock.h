@@ -49,6 +49,10 @@ void grant(Transaction& tx, const Row& row);
 void remove(Transaction& tx, const Place& place, std::string_view root);
 
 std::vector<Place> held_by(Transaction& tx, std::string_view root);
+// Who holds what `root` waits for, and waits for something himself.
+std::vector<std::string> waiting_holders(Transaction& tx, std::string_view root);
+// The saga of `root` that stands in a queue.
+std::optional<std::string> waiter_of(Transaction& tx, std::string_view root);
 std::vector<Row> all(Transaction& tx, std::size_t limit);
 
 }  // namespace skald::tables::semantic_lock
