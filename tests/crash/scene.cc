@@ -47,7 +47,7 @@ std::vector<SagaView> sagas_that_need_help(const ServedProcess& process) {
 
 std::vector<std::string> what_is_wrong(const ServedProcess& process) {
   std::vector<std::string> out;
-  for (const order::Check& check : process.get_as<order::Invariants>("/order/invariants").checks)
+  for (const skald::Check& check : process.get_as<skald::Invariants>("/order/invariants").checks)
     if (!check.ok) out.push_back(check.name + ": " + check.detail);
   for (const LockView& lock : process.get_as<Listing<LockView>>("/api/locks").items)
     out.push_back("a lock is left: " + to_json(lock));
