@@ -1,7 +1,8 @@
-// A tee time as its services tell each other of it, and as clients see it.
+// Tee times and their reservations as services tell each other of them and clients see them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "skald/json.h"
@@ -25,5 +26,19 @@ struct Slot {
 BOOST_DESCRIBE_STRUCT(Slot, (),
                       (id, course_id, starts_at, max_players, booked_players, price_per_player, currency, status,
                        version))
+
+// Seats of a slot in the hands of a booking. One that was RELEASED stays: what comes late
+// must find it.
+enum class ReservationState { RESERVED, RELEASED };
+BOOST_DESCRIBE_ENUM(ReservationState, RESERVED, RELEASED)
+
+struct Reservation {
+  std::string booking_id, slot_id;
+  std::int64_t players = 0;
+  ReservationState state = ReservationState::RESERVED;
+  skald::Time created_at{};
+  std::optional<skald::Time> released_at;
+};
+BOOST_DESCRIBE_STRUCT(Reservation, (), (booking_id, slot_id, players, state, created_at, released_at))
 
 }  // namespace golf
