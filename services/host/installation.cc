@@ -17,6 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Donations and orders share an engine and its database.
+constexpr const char* kEngineName = "donation-order";
+
 enum class Place { sqlite, memory, postgres };
 
 Place place_of(const cli::Settings& settings) {
@@ -123,7 +126,7 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
                       while (http::purge_expired(*db)) {}
                     }});
   routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION);
-  http::add_engine_paths(*routes_, {env, *engine_, metrics});
+  http::add_engine_paths(*routes_, {env, {{kEngineName, *engine_}}, metrics});
   if (wants(settings, "donation")) add_donation(env, settings);
   if (wants(settings, "order")) add_order(env, settings, purpose);
 }
