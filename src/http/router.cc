@@ -65,13 +65,8 @@ void Routes::get(std::string path, Access access, Doc doc, Handler handler) {
   add({"GET", std::move(path), access, std::move(doc), {}, std::move(handler)});
 }
 
-void Routes::write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) {
-  add({std::move(method),
-       std::move(path),
-       access,
-       std::move(doc),
-       {},
-       WriteRoute{&db, &in_flight_[&db], std::move(handler)}});
+void Routes::write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) {
+  add({std::move(method), std::move(path), access, std::move(doc), {}, std::move(choose)});
 }
 
 void Routes::stream(std::string path, Access access, Doc doc, StreamHandler handler) {
@@ -194,8 +189,8 @@ Reply Routes::run(const Route& route, const Request& request) const {
     if (const auto problem = body_problem(request))
       return {problem_response(*problem, request.request_id), std::nullopt};
   if (const auto* handler = std::get_if<Handler>(&route.target)) return {(*handler)(request), std::nullopt};
-  const auto& write = std::get<WriteRoute>(route.target);
-  return {run_once_per_key(*write.db, *write.in_flight, request, write.handler), std::nullopt};
+  const WriteTarget target = std::get<WriteChoice>(route.target)(request);
+  return {run_once_per_key(target.db, in_flight_, request, target.handler), std::nullopt};
 }
 
 void Routes::introduce(Request& request) const {

@@ -21,19 +21,13 @@
 
 namespace skald::http {
 
-struct WriteRoute {
-  Database* db;
-  InFlight* in_flight;
-  WriteHandler handler;
-};
-
 struct Route {
   std::string method;
   std::string path;                      // "/donation/donations/{requestId}"
   Access access;
   Doc doc;
   std::vector<std::string> param_names;  // in order
-  std::variant<Handler, WriteRoute, StreamHandler> target;
+  std::variant<Handler, WriteChoice, StreamHandler> target;
 };
 
 // A response, or the head of a stream that goes on.
@@ -49,7 +43,8 @@ class Routes final : public Router {
   ~Routes() override;
 
   void get(std::string path, Access access, Doc doc, Handler handler) override;
-  void write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) override;
+  using Router::write;
+  void write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) override;
   void stream(std::string path, Access access, Doc doc, StreamHandler handler) override;
   void act(std::string path, Access access, Doc doc, Handler handler) override;
 
@@ -80,7 +75,7 @@ class Routes final : public Router {
   Env env_;
   Authenticator authenticator_;
   std::deque<Route> routes_;
-  std::map<Database*, InFlight> in_flight_;
+  mutable InFlight in_flight_;  // thread safe
   std::unique_ptr<Node> root_;
 };
 
