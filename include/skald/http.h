@@ -132,6 +132,9 @@ using StreamHandler = std::function<Stream(const Request&)>;
 struct WriteTarget {
   Database& db;
   WriteHandler handler;
+  // What must be asked before the transaction begins, unless the request's Idempotency-Key
+  // has its answer already. May refuse by throwing.
+  std::function<void(const Request&)> prepare = {};
 };
 using WriteChoice = std::function<WriteTarget(const Request&)>;
 

@@ -55,6 +55,8 @@ class Routes final : public Router {
 
   // The same for callers that cannot stream: a stream is cut after its first part.
   Response dispatch(Request request) const;
+  // For a caller whom another part of the program vouches for: no token is looked at.
+  Response dispatch_as(const Caller& caller, Request request) const;
 
   // The answer to what the server refuses before it is a request (too large, too
   // slow, …), with the same headers, metrics and log as any other.
@@ -67,7 +69,9 @@ class Routes final : public Router {
   void add(Route route);
   const Node* find(const Node& node, const std::vector<std::string>& segments, std::size_t depth,
                    std::vector<std::string>& values) const;
-  Reply handle(Request& request) const;
+  Reply answer(Request request, const Caller* known) const;
+  static Response cut(Reply reply);
+  Reply handle(Request& request, const Caller* known) const;
   Reply run(const Route& route, const Request& request) const;
   void introduce(Request& request) const;
   void finish(const Request& request, Response& response, Instant began, std::string_view cause) const;
