@@ -22,7 +22,7 @@
 namespace booking {
 
 struct Options {
-  golf::Ask ask;  // course
+  golf::Ask ask = {};  // course
   std::function<void(std::string_view topic)> publish = [](std::string_view) {};  // wakes the streams of a booking
   skald::Duration timeout = std::chrono::seconds(60);  // that a booking may be PENDING
   std::int64_t refund_last_day = 0;                    // percent, under 24 hours before the start

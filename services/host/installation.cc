@@ -1,6 +1,7 @@
 #include "host/installation.h"
 
 #include <algorithm>
+#include <span>
 
 #include "bus/webhook/discord.h"
 #include "cli/command.h"
@@ -52,14 +53,14 @@ bool wants(const cli::Settings& settings, std::string_view service) {
   return std::ranges::any_of(names, [&](const std::string& name) { return name == service || name == "all"; });
 }
 
-bool wants_all_of(const cli::Settings& settings, std::initializer_list<std::string_view> services) {
+bool wants_all_of(const cli::Settings& settings, std::span<const std::string_view> services) {
   return std::ranges::all_of(services, [&](std::string_view service) { return wants(settings, service); });
 }
-bool wants_any_of(const cli::Settings& settings, std::initializer_list<std::string_view> services) {
+bool wants_any_of(const cli::Settings& settings, std::span<const std::string_view> services) {
   return std::ranges::any_of(services, [&](std::string_view service) { return wants(settings, service); });
 }
 
-constexpr std::initializer_list<std::string_view> kBookingSystem = {"booking", "course", "notify", "user-api"};
+constexpr std::string_view kBookingSystem[] = {"booking", "course", "notify", "user-api"};
 
 void check_services(const cli::Settings& settings) {
   const std::vector<std::string> known = {"all", "donation", "order", "booking", "course", "notify", "user-api"};
@@ -91,7 +92,7 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
   if (purpose != Purpose::inspect && !alert_url.empty())
     alerts_ = std::make_unique<Alerts>(env, webhook_options(settings, alert_url, "donation.webhook_secret"));
   routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION);
-  if (wants_any_of(settings, {"donation", "order"})) {
+  if (wants(settings, "donation") || wants(settings, "order")) {
     Unit& unit = add_unit(env, settings, purpose, Part::donation, "donation-order");
     if (wants(settings, "donation")) add_donation(env, settings, unit);
     if (wants(settings, "order")) add_order(env, settings, purpose, unit);

@@ -32,7 +32,9 @@ void BookingTest::open(host::Unit& unit, const std::string& name) {
                       ? open_sqlite(env_, {.path = (folder_.path() / (name + ".db")).string()})
                       : open_postgres(env_, {.url = server_->url(), .schema = name, .connections = 8});
   unit.bus = std::make_unique<InProcessBus>();
-  unit.engine = std::make_unique<Engine>(env_, *unit.database, EngineOptions{.outbox = {.source = "/" + name}});
+  EngineOptions options;
+  options.outbox.source = "/" + name;
+  unit.engine = std::make_unique<Engine>(env_, *unit.database, options);
   http::migrate_api_keys(*unit.database);
 }
 
