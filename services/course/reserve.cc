@@ -10,11 +10,10 @@ using golf::Refusal;
 using golf::SlotStatus;
 using skald::Transaction;
 
-// What a try to take seats has led to: the slot as it is left, or why not.
+// What trying to take seats has led to: the slot as it is left, or why not.
 struct SagaHandler::Seats {
   std::optional<StoredSlot> slot;
   std::optional<Refusal> refusal;
-  int attempt = 1;
 };
 
 namespace {
@@ -65,10 +64,9 @@ bool take(Transaction& tx, StoredSlot& slot, std::int64_t players) {
 
 }  // namespace
 
-// Pauses with the transaction open, but with nothing in hand that others of this slot wait
-// for: its events come one by one, and what changes it meanwhile is an admin or a worker
-// that is about to lose it.
-SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotReserve& wanted) const {
+// Pauses with the transaction open, for a quarter of a second at most: a slot's events come one
+// by one, so that what has changed it is an admin, or a worker that is about to lose it.
+SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotReserve& wanted, SagaLine& line) const {
   Seats seats;
   const auto look = [&] {
     const skald::Instant begun = env_.clock.steady();
@@ -77,18 +75,26 @@ SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotRese
     env_.observer.timing("course_slot_query_seconds", env_.clock.steady() - begun);
     return !seats.refusal;
   };
-  while (look()) {
+  const auto take_timed = [&] {
     const skald::Instant begun = env_.clock.steady();
     const bool taken = take(tx, *seats.slot, wanted.players);
     env_.observer.timing("course_slot_update_seconds", env_.clock.steady() - begun);
-    if (taken || !look()) break;  // a reason beyond the version is an answer at once
+    return taken;
+  };
+  line.attempts_max = kSlotTries.tries;
+  for (int attempt = 1; look(); ++attempt) {
+    line.attempt = attempt;
+    if (take_timed() || !look()) break;  // a reason beyond the version is an answer at once
+    line.show(*seats.slot);
     env_.observer.count("course_slot_conflicts_total");
-    if (seats.attempt == kSlotTries.tries) {
+    env_.observer.log(skald::Observer::Level::info, "another has changed the slot since it was read", line.fields());
+    if (attempt == kSlotTries.tries) {
       seats.refusal = Refusal::SLOT_BUSY;
       break;
     }
-    pause_(stale_pause(kSlotTries, seats.attempt++, env_.random));
+    pause_(stale_pause(kSlotTries, attempt, env_.random));
   }
+  if (seats.slot) line.show(*seats.slot);
   return seats;
 }
 
@@ -108,14 +114,13 @@ void SagaHandler::reserve(Transaction& tx, const skald::Message& message) const 
     end("course_reserve_refused_total", "seats are refused");
   };
 
-  if (!claim(tx, wanted)) {
+  const bool claimed = claim(tx, wanted);
+  env_.observer.timing("course_dedupe_seconds", env_.clock.steady() - begun);
+  if (!claimed) {
     if (was_released(tx, wanted)) return refuse(Refusal::SLOT_RELEASED);
     return end("course_duplicates_total", "a reserve came again and changes nothing");
   }
-  const Seats seats = take_seats(tx, wanted);
-  if (seats.slot) line.show(*seats.slot);
-  line.attempt = seats.attempt;
-  line.attempts_max = kSlotTries.tries;
+  const Seats seats = take_seats(tx, wanted, line);
   if (seats.refusal) {
     withdraw(tx, wanted);
     return refuse(*seats.refusal);

@@ -20,6 +20,8 @@
 
 namespace course {
 
+struct SagaLine;
+
 class SagaHandler {
  public:
   SagaHandler(skald::Env env, skald::Pause pause) : env_(env), pause_(std::move(pause)) {}
@@ -29,7 +31,7 @@ class SagaHandler {
 
  private:
   struct Seats;
-  Seats take_seats(skald::Transaction& tx, const golf::SlotReserve& wanted) const;
+  Seats take_seats(skald::Transaction& tx, const golf::SlotReserve& wanted, SagaLine& line) const;
 
   skald::Env env_;
   skald::Pause pause_;

@@ -19,10 +19,17 @@ using skald::Transaction;
 
 constexpr const char* kCurrency = "KRW";
 
-StoredSlot slot_of(Transaction& tx, const Request& request) {
+[[noreturn]] void refuse_unknown() { throw skald::NotFound("SLOT_NOT_FOUND", "there is no slot of this id"); }
+
+const std::string& id_of(const Request& request) {
   const std::string& id = request.param("id");
-  auto slot = is_id(id) ? tx.find<StoredSlot>(id) : std::nullopt;
-  if (!slot) throw skald::NotFound("SLOT_NOT_FOUND", "there is no slot of this id");
+  if (!is_id(id)) refuse_unknown();
+  return id;
+}
+
+StoredSlot slot_of(Transaction& tx, const Request& request) {
+  auto slot = tx.find<StoredSlot>(id_of(request));
+  if (!slot) refuse_unknown();
   return *slot;
 }
 
@@ -97,7 +104,7 @@ Response list_slots(skald::Database& db, const Request& request) {
 Response close_slot(const Request& request, Transaction& tx) {
   const auto closed =
       tx.execute("UPDATE course_slot SET status = 'CLOSED', version = version + 1 WHERE id = $1 AND status <> 'CLOSED'",
-                 request.param("id"));
+                 id_of(request));
   const StoredSlot slot = slot_of(tx, request);
   if (closed != 1) throw skald::Conflict("SLOT_ALREADY_CLOSED", "this slot is closed already");
   tell_changed(tx, slot, request.traceparent);
@@ -108,7 +115,7 @@ Response open_slot(const Request& request, Transaction& tx) {
   const auto opened = tx.execute(
       "UPDATE course_slot SET status = CASE WHEN booked_players >= max_players THEN 'FULLY_BOOKED' ELSE 'AVAILABLE' "
       "END, version = version + 1 WHERE id = $1 AND status = 'CLOSED'",
-      request.param("id"));
+      id_of(request));
   const StoredSlot slot = slot_of(tx, request);
   if (opened != 1) throw skald::Conflict("SLOT_ALREADY_OPEN", "this slot is not closed");
   tell_changed(tx, slot, request.traceparent);

@@ -10,7 +10,6 @@ namespace {
 using skald::Observer;
 using skald::Transaction;
 
-constexpr std::size_t kIdMax = 64;
 constexpr std::size_t kCustomerMax = 255;
 
 std::optional<Kind> kind_of(std::string_view type) {

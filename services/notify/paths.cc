@@ -18,6 +18,7 @@ NotificationView view_of(const Notification& row) {
 std::vector<Notification> select_notifications(Transaction& tx, const Request& request, const Page& page) {
   const std::string& booking = request.param("id");
   const std::string after = page.after(1)[0];
+  if (booking.size() > kIdMax || booking.find('\0') != booking.npos) return {};
   if (request.caller.role == skald::Role::customer)
     return tx.select<Notification>("WHERE booking_id = $1 AND id > $2 AND customer = $3 ORDER BY id LIMIT $4", booking,
                                    after, request.caller.subject, page.limit + 1);

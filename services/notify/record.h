@@ -8,6 +8,8 @@
 
 namespace notify {
 
+inline constexpr std::size_t kIdMax = 64;  // of a booking
+
 enum class Kind { CONFIRMED, FAILED, CANCELLED };
 BOOST_DESCRIBE_ENUM(Kind, CONFIRMED, FAILED, CANCELLED)
 

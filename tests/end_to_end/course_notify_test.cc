@@ -43,6 +43,7 @@ class NotedBus final : public Bus {
 
 class NotifyTest : public GolfTest {
  protected:
+  ~NotifyTest() override { engine_->stop(1s); }
   void open(Bus* webhook = nullptr) {
     notify::install(*engine_, *routes_, env_, {.webhook = webhook});
     start();
@@ -54,6 +55,8 @@ class NotifyTest : public GolfTest {
   std::vector<notify::NotificationView> of(const std::string& booking) {
     return shown(call("GET", "/booking/bookings/" + booking + "/notifications")).items;
   }
+
+  NotedBus bus_;
 };
 INSTANTIATE_TEST_SUITE_P(Databases, NotifyTest, testing::Values(Dialect::sqlite, Dialect::postgres), database_of);
 
@@ -92,8 +95,7 @@ TEST_P(NotifyTest, WhatCannotBeReadIsADeadLetter) {
 }
 
 TEST_P(NotifyTest, TheWebhookCarriesWhatTheCustomerReads) {
-  NotedBus bus;
-  open(&bus);
+  open(&bus_);
   take("e1", "booking.failed", "b1", failed("SLOT_FULL"));
   take("e2", "booking.failed", "b1", failed("SLOT_FULL"));
   const auto all = of("b1");
@@ -112,8 +114,8 @@ TEST_P(NotifyTest, TheWebhookCarriesWhatTheCustomerReads) {
   EXPECT_EQ(sent.at, all[0].at);
   settle("b1");  // the end is behind it
   engine_->stop();
-  ASSERT_EQ(bus.sent().size(), 1u);
-  EXPECT_EQ(bus.sent()[0].event.payload, events[0].payload);
+  ASSERT_EQ(bus_.sent().size(), 1u);
+  EXPECT_EQ(bus_.sent()[0].event.payload, events[0].payload);
 }
 
 TEST_P(NotifyTest, CustomersSeeTheirOwnNotificationsAndNoOthers) {

@@ -74,7 +74,7 @@ TEST_P(CoursePaths, ANewSlotIsShownAndTold) {
 TEST_P(CoursePaths, BadInputIsRefusedAndLeavesNothing) {
   expect_refused(call("POST", "/booking/courses", R"({"name":""})"), 422, "BAD_NAME");
   expect_refused(call("POST", "/booking/courses", R"({"name":"   "})"), 422, "BAD_NAME");
-  expect_refused(call("POST", "/booking/courses", R"({"name":"a\u0000b"})"), 422, "BAD_NAME");
+  expect_refused(call("POST", "/booking/courses", R"({"name":"a\u0001b"})"), 422, "BAD_NAME");
   expect_refused(call("POST", "/booking/courses", "{\"name\":\"" + std::string(201, 'x') + "\"}"), 422, "BAD_NAME");
   EXPECT_EQ(call("POST", "/booking/courses", "{").status, 400);
   EXPECT_EQ(call("POST", "/booking/courses", R"({"name":"a","more":1})").status, 422);
@@ -166,6 +166,7 @@ TEST_P(CoursePaths, ASlotIsClosedAndOpenedAgainOnce) {
   EXPECT_THAT(told_types(), ElementsAre("slot.changed", "slot.changed", "slot.changed"));
   expect_refused(call("POST", "/booking/slots/nowhere/close"), 404, "SLOT_NOT_FOUND");
   expect_refused(call("POST", "/booking/slots/nowhere/open"), 404, "SLOT_NOT_FOUND");
+  expect_refused(call("POST", "/booking/slots/a%20b/close"), 404, "SLOT_NOT_FOUND");
 }
 
 TEST_P(CoursePaths, ClosingKeepsBookingsAndAFullSlotOpensFull) {
