@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
+using testing::Not;
 using Strings = std::vector<std::string>;
 
 struct Visit {
@@ -34,9 +34,32 @@ Saga<Visit> visit(const std::string& type) {
       .pivot();
 }
 
+// A database that can be taken away.
+class FrailDatabase final : public Database {
+ public:
+  explicit FrailDatabase(Env env) : real_(open_sqlite(env, {.path = ":memory:"})) {}
+  void write(std::string_view name, const Body& body) override { real().write(name, body); }
+  void read(const Body& body) override { real().read(body); }
+  void migrate(std::string_view component, std::span<const Migration> steps) override {
+    real().migrate(component, steps);
+  }
+  Dialect dialect() const override { return real_->dialect(); }
+  void set_commit_hook(CommitHook* hook) override { real_->set_commit_hook(hook); }
+  void announce(std::span<const int> partitions) override { real_->announce(partitions); }
+  std::unique_ptr<Listener> listen() override { return nullptr; }
+  bool away = false;
+
+ private:
+  Database& real() {
+    if (away) throw Unavailable("CONNECT_FAILED", "it was taken away");
+    return *real_;
+  }
+  std::unique_ptr<Database> real_;
+};
+
 // An engine that delivers nothing: what is put into it stays.
 struct Service {
-  Service(Env env, const std::string& service) : name(service), db(open_sqlite(env, {.path = ":memory:"})) {
+  Service(Env env, const std::string& service) : name(service), db(std::make_unique<FrailDatabase>(env)) {
     engine = std::make_unique<Engine>(env, *db, EngineOptions{.record_history = true, .works = false});
     engine->sagas().add(saga);
     migrate_api_keys(*db);
@@ -64,7 +87,7 @@ struct Service {
 
   std::string name;
   Saga<Visit> saga = visit(name + ".visit");
-  std::unique_ptr<Database> db;
+  std::unique_ptr<FrailDatabase> db;
   std::unique_ptr<Engine> engine;
 };
 
@@ -128,7 +151,7 @@ TEST_F(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
     service->bury(service->name + "1");
     service->begin("ann");
     service->begin("bob");
-    ask("POST", "/api/dead-letters/" + service->name + R"(1/discard)", R"({"reason":"a test"})");
+    ask("POST", "/api/dead-letters/" + service->name + "1/discard", R"({"reason":"a test"})");
   }
   EXPECT_THAT(pages("/api/dead-letters?state=ANY&limit=1", "id"), ElementsAre("inn:inn1", "bar:bar1"));
   EXPECT_THAT(pages("/api/audit?limit=1", "target"), ElementsAre("inn:inn1", "bar:bar1"));
@@ -138,9 +161,8 @@ TEST_F(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
               ElementsAre("inn:begin inn:lock inn:action inn:begin inn:lock inn:action bar:begin bar:lock bar:action",
                           "bar:begin bar:lock bar:action"));
   for (const char* path : {"outbox", "dead-letters", "audit", "sagas", "locks", "history", "workers"}) {
-    const Strings limited = pages("/api/" + std::string(path) + "?limit=1&state=ANY&service=bar",
-                                  std::string(path) == "workers" ? "id" : "service");
-    for (const std::string& page : limited) EXPECT_THAT(page, testing::Not(HasSubstr("inn:"))) << path;
+    const Strings limited = pages("/api/" + std::string(path) + "?limit=1&state=ANY&service=bar", "service");
+    for (const std::string& page : limited) EXPECT_THAT(page, Not(HasSubstr("inn:"))) << path;
     const Response unknown = ask("GET", "/api/" + std::string(path) + "?service=pub");
     EXPECT_EQ(unknown.status, 422) << path;
     EXPECT_THAT(unknown.body, HasSubstr("BAD_FILTER")) << path;
@@ -204,6 +226,13 @@ TEST_F(EnginesTest, AnIdOfSeveralServicesIsDecidedOnlyWhereItIsSaidWhich) {
   EXPECT_EQ(inn_.count("skald_audit"), 1);
 }
 
+TEST_F(EnginesTest, AnImportIsOfAllEnginesOrOfOne) {
+  for (const char* which : {"", "?service=bar"})
+    EXPECT_EQ(ask("POST", "/api/dead-letters/import" + std::string(which)).body,
+              R"({"imported":0,"known":0,"damaged":0})");
+  EXPECT_EQ(ask("POST", "/api/dead-letters/import?service=pub").status, 422);
+}
+
 TEST_F(EnginesTest, ASagaIsDecidedInItsEngine) {
   inn_.begin("ann");
   bar_.begin("ann");
@@ -265,6 +294,22 @@ TEST_F(EnginesTest, TheProcessIsReadyWhenAllOfThemAre) {
   const Response refused = routes.dispatch(request);
   EXPECT_EQ(refused.status, 503);
   EXPECT_THAT(refused.body, HasSubstr("\"pub: the database"));
+}
+
+TEST_F(EnginesTest, WhileOneDatabaseIsAwayTheOthersAnswerForThemselves) {
+  bar_.bury("b1");
+  inn_.db->away = true;
+  EXPECT_EQ(ask("GET", "/api/outbox").status, 503) << "it would not be all of it";
+  EXPECT_THAT(pages("/api/outbox?service=bar", "id"), ElementsAre("bar:b1"));
+  EXPECT_EQ(get("/api/dead-letters/b1").at("service").as_string(), "bar");
+  EXPECT_EQ(ask("GET", "/api/dead-letters/none").status, 503) << "it may be in the one that is away";
+  EXPECT_EQ(ask("POST", "/api/dead-letters/b1/replay").status, 503) << "it may be in both";
+  EXPECT_EQ(get("/api/dead-letters/b1").at("state").as_string(), "DEAD");
+  EXPECT_EQ(ask("POST", "/api/dead-letters/b1/replay?service=bar").status, 200);
+  EXPECT_EQ(ask("GET", "/api/overview").status, 503);
+  EXPECT_THAT(fake_.observer.lines.back().second, HasSubstr("inn: it was taken away"));
+  EXPECT_THAT(ask("GET", "/readyz").body, HasSubstr("\"inn: the database"));
+  EXPECT_THAT(ask("GET", "/metrics").body, HasSubstr("\nskald_database_up 0\n"));
 }
 
 TEST_F(EnginesTest, AProcessWithoutAnEngineHasEmptyListsAndKnowsNothing) {
