@@ -7,6 +7,7 @@
 #include "http/fake_env.h"
 #include "store/tables/dead_letter.h"
 #include "store/tables/outbox.h"
+#include "support/test_database.h"
 
 namespace skald::http {
 namespace {
@@ -37,29 +38,30 @@ Saga<Visit> visit(const std::string& type) {
 // A database that can be taken away.
 class FrailDatabase final : public Database {
  public:
-  explicit FrailDatabase(Env env) : real_(open_sqlite(env, {.path = ":memory:"})) {}
+  FrailDatabase(Dialect dialect, Env env) : real_(test::TestDatabase::of(dialect, env)) {}
   void write(std::string_view name, const Body& body) override { real().write(name, body); }
   void read(const Body& body) override { real().read(body); }
   void migrate(std::string_view component, std::span<const Migration> steps) override {
     real().migrate(component, steps);
   }
-  Dialect dialect() const override { return real_->dialect(); }
-  void set_commit_hook(CommitHook* hook) override { real_->set_commit_hook(hook); }
-  void announce(std::span<const int> partitions) override { real_->announce(partitions); }
-  std::unique_ptr<Listener> listen() override { return nullptr; }
+  Dialect dialect() const override { return (*real_)->dialect(); }
+  void set_commit_hook(CommitHook* hook) override { (*real_)->set_commit_hook(hook); }
+  void announce(std::span<const int> partitions) override { (*real_)->announce(partitions); }
+  std::unique_ptr<Listener> listen() override { return (*real_)->listen(); }
   bool away = false;
 
  private:
   Database& real() {
     if (away) throw Unavailable("CONNECT_FAILED", "it was taken away");
-    return *real_;
+    return **real_;
   }
-  std::unique_ptr<Database> real_;
+  std::unique_ptr<test::TestDatabase> real_;
 };
 
 // An engine that delivers nothing: what is put into it stays.
 struct Service {
-  Service(Env env, const std::string& service) : name(service), db(std::make_unique<FrailDatabase>(env)) {
+  Service(Dialect dialect, Env env, const std::string& service)
+      : name(service), db(std::make_unique<FrailDatabase>(dialect, env)) {
     engine = std::make_unique<Engine>(env, *db, EngineOptions{.record_history = true, .works = false});
     engine->sagas().add(saga);
     migrate_api_keys(*db);
@@ -91,7 +93,7 @@ struct Service {
   std::unique_ptr<Engine> engine;
 };
 
-class EnginesTest : public testing::Test {
+class EnginesTest : public testing::TestWithParam<Dialect> {
  protected:
   EnginesTest() { add_engine_paths(routes_, {fake_.env, {{"inn", *inn_.engine}, {"bar", *bar_.engine}}, metrics_}); }
 
@@ -109,6 +111,7 @@ class EnginesTest : public testing::Test {
     EXPECT_EQ(response.status, 200) << target << response.body;
     return json::parse(response.body);
   }
+  static std::string database_name() { return GetParam() == Dialect::sqlite ? "sqlite" : "postgresql"; }
   // The list page by page, each as "service:value service:value".
   Strings pages(const std::string& target, const std::string& member) {
     Strings out;
@@ -127,11 +130,14 @@ class EnginesTest : public testing::Test {
 
   FakeEnv fake_;
   Metrics metrics_;
-  Service inn_{fake_.env, "inn"}, bar_{fake_.env, "bar"};
+  Service inn_{GetParam(), fake_.env, "inn"}, bar_{GetParam(), fake_.env, "bar"};
   Routes routes_{fake_.env, Authenticator(fake_.env, std::nullopt), "1"};
 };
 
-TEST_F(EnginesTest, PagesGoOnInTheNextEngineAndAreFull) {
+INSTANTIATE_TEST_SUITE_P(Both, EnginesTest, testing::Values(Dialect::sqlite, Dialect::postgres),
+                         [](const auto& about) { return about.param == Dialect::sqlite ? "sqlite" : "postgres"; });
+
+TEST_P(EnginesTest, PagesGoOnInTheNextEngineAndAreFull) {
   for (const char* id : {"a1", "a2"}) inn_.emit(id);
   for (const char* id : {"b1", "b2", "b3"}) bar_.emit(id);
   EXPECT_THAT(pages("/api/outbox?limit=1", "id"), ElementsAre("inn:a2", "inn:a1", "bar:b3", "bar:b2", "bar:b1"));
@@ -140,13 +146,13 @@ TEST_F(EnginesTest, PagesGoOnInTheNextEngineAndAreFull) {
   EXPECT_THAT(pages("/api/outbox?limit=5", "id"), ElementsAre("inn:a2 inn:a1 bar:b3 bar:b2 bar:b1"));
 }
 
-TEST_F(EnginesTest, AnEmptyEngineIsPassedOver) {
+TEST_P(EnginesTest, AnEmptyEngineIsPassedOver) {
   EXPECT_THAT(pages("/api/outbox", "id"), ElementsAre(""));
   bar_.emit("b1");
   EXPECT_THAT(pages("/api/outbox?limit=1", "id"), ElementsAre("bar:b1"));
 }
 
-TEST_F(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
+TEST_P(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
   for (Service* service : {&inn_, &bar_}) {
     service->bury(service->name + "1");
     service->begin("ann");
@@ -171,7 +177,7 @@ TEST_F(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
   EXPECT_THAT(pages("/api/sagas?limit=1&service=bar", "id"), ElementsAre("bar:bar-bob", "bar:bar-ann"));
 }
 
-TEST_F(EnginesTest, ACursorOfAnEngineThatIsNotListedIsRefused) {
+TEST_P(EnginesTest, ACursorOfAnEngineThatIsNotListedIsRefused) {
   for (const char* id : {"a1", "a2"}) inn_.emit(id);
   const std::string cursor(get("/api/outbox?limit=1").at("nextCursor").as_string());
   for (const std::string& more : {"&service=bar&cursor=" + cursor, "&cursor=" + Page::cursor_at({"pub", "a1"}),
@@ -182,7 +188,7 @@ TEST_F(EnginesTest, ACursorOfAnEngineThatIsNotListedIsRefused) {
   }
 }
 
-TEST_F(EnginesTest, WhatAnIdNamesIsFoundInTheEngineThatKnowsIt) {
+TEST_P(EnginesTest, WhatAnIdNamesIsFoundInTheEngineThatKnowsIt) {
   bar_.bury("b1");
   bar_.begin("ann");
   for (const char* path : {"/api/outbox/b1", "/api/dead-letters/b1", "/api/sagas/bar-ann"}) {
@@ -194,7 +200,7 @@ TEST_F(EnginesTest, WhatAnIdNamesIsFoundInTheEngineThatKnowsIt) {
   EXPECT_EQ(ask("GET", "/api/sagas/bar-ann?service=pub").status, 422);
 }
 
-TEST_F(EnginesTest, ADecisionAndItsKeyAreInTheDatabaseOfWhatItIsAbout) {
+TEST_P(EnginesTest, ADecisionAndItsKeyAreInTheDatabaseOfWhatItIsAbout) {
   bar_.bury("b1");
   const Response replayed = ask("POST", "/api/dead-letters/b1/replay", "", "key-1");
   EXPECT_EQ(replayed.status, 200) << replayed.body;
@@ -210,7 +216,7 @@ TEST_F(EnginesTest, ADecisionAndItsKeyAreInTheDatabaseOfWhatItIsAbout) {
   EXPECT_EQ(ask("POST", "/api/dead-letters/none/replay").status, 404);
 }
 
-TEST_F(EnginesTest, AnIdOfSeveralServicesIsDecidedOnlyWhereItIsSaidWhich) {
+TEST_P(EnginesTest, AnIdOfSeveralServicesIsDecidedOnlyWhereItIsSaidWhich) {
   bar_.bury("x");
   const Response first = ask("POST", "/api/dead-letters/x/discard", R"({"reason":"a test"})", "key-1");
   EXPECT_EQ(first.status, 200) << first.body;
@@ -226,14 +232,14 @@ TEST_F(EnginesTest, AnIdOfSeveralServicesIsDecidedOnlyWhereItIsSaidWhich) {
   EXPECT_EQ(inn_.count("skald_audit"), 1);
 }
 
-TEST_F(EnginesTest, AnImportIsOfAllEnginesOrOfOne) {
+TEST_P(EnginesTest, AnImportIsOfAllEnginesOrOfOne) {
   for (const char* which : {"", "?service=bar"})
     EXPECT_EQ(ask("POST", "/api/dead-letters/import" + std::string(which)).body,
               R"({"imported":0,"known":0,"damaged":0})");
   EXPECT_EQ(ask("POST", "/api/dead-letters/import?service=pub").status, 422);
 }
 
-TEST_F(EnginesTest, ASagaIsDecidedInItsEngine) {
+TEST_P(EnginesTest, ASagaIsDecidedInItsEngine) {
   inn_.begin("ann");
   bar_.begin("ann");
   for (int i = 0; i < 2; ++i) {
@@ -250,13 +256,13 @@ TEST_F(EnginesTest, ASagaIsDecidedInItsEngine) {
   EXPECT_EQ(get("/api/sagas/inn-ann").at("status").as_string(), "WAITING");
 }
 
-TEST_F(EnginesTest, TheOverviewSumsAndTellsOfEach) {
+TEST_P(EnginesTest, TheOverviewSumsAndTellsOfEach) {
   inn_.emit("a1");
   fake_.clock.micros += 1'000'000;
   for (const char* id : {"b1", "b2"}) bar_.emit(id);
   bar_.bury("b3");
   const auto overview = get("/api/overview");
-  EXPECT_EQ(overview.at("database").as_string(), "sqlite");
+  EXPECT_EQ(overview.at("database").as_string(), database_name());
   EXPECT_EQ(overview.at("pending").as_int64(), 3);
   EXPECT_EQ(overview.at("deadLetters").as_int64(), 1);
   const auto& services = overview.at("services");
@@ -268,13 +274,14 @@ TEST_F(EnginesTest, TheOverviewSumsAndTellsOfEach) {
   EXPECT_EQ(services.at(1).at("service").as_string(), "bar");
   EXPECT_EQ(services.at(1).at("pending").as_int64(), 2);
   EXPECT_EQ(services.at(1).at("deadLetters").as_int64(), 1);
-  EXPECT_THAT(ask("GET", "/api/stream").body, HasSubstr("\"services\":[{\"database\":\"sqlite\""));
+  EXPECT_THAT(ask("GET", "/api/stream").body, HasSubstr("\"services\":[{\"database\":\"" + database_name()));
   const std::string metrics = ask("GET", "/metrics").body;
   EXPECT_THAT(metrics, HasSubstr("\nskald_outbox_pending 3\n"));
-  EXPECT_THAT(metrics, HasSubstr("\nskald_outbox_oldest_pending_age 1\n"));
+  const std::string age = "\nskald_outbox_oldest_pending_age ";
+  EXPECT_THAT(metrics, HasSubstr(GetParam() == Dialect::sqlite ? age + "1\n" : age));  // PostgreSQL has its own time
 }
 
-TEST_F(EnginesTest, EachEnginesSagasAreAnalysedAmongThemselves) {
+TEST_P(EnginesTest, EachEnginesSagasAreAnalysedAmongThemselves) {
   const auto report = get("/api/isolation");
   EXPECT_EQ(report.at("sagas"), boost::json::value({"inn.visit", "bar.visit"}));
   EXPECT_EQ(report.at("uncovered").as_int64(), 2);
@@ -282,7 +289,7 @@ TEST_F(EnginesTest, EachEnginesSagasAreAnalysedAmongThemselves) {
     EXPECT_EQ(finding.at("first").at("saga"), finding.at("second").at("saga")) << "they share no database";
 }
 
-TEST_F(EnginesTest, TheProcessIsReadyWhenAllOfThemAre) {
+TEST_P(EnginesTest, TheProcessIsReadyWhenAllOfThemAre) {
   EXPECT_EQ(ask("GET", "/readyz").status, 200);
   const auto db = open_sqlite(fake_.env, {.path = ":memory:"});
   Engine idle(fake_.env, *db, {});  // never started, so without a lease
@@ -296,7 +303,7 @@ TEST_F(EnginesTest, TheProcessIsReadyWhenAllOfThemAre) {
   EXPECT_THAT(refused.body, HasSubstr("\"pub: the database"));
 }
 
-TEST_F(EnginesTest, WhileOneDatabaseIsAwayTheOthersAnswerForThemselves) {
+TEST_P(EnginesTest, WhileOneDatabaseIsAwayTheOthersAnswerForThemselves) {
   bar_.bury("b1");
   inn_.db->away = true;
   EXPECT_EQ(ask("GET", "/api/outbox").status, 503) << "it would not be all of it";
@@ -312,7 +319,7 @@ TEST_F(EnginesTest, WhileOneDatabaseIsAwayTheOthersAnswerForThemselves) {
   EXPECT_THAT(ask("GET", "/metrics").body, HasSubstr("\nskald_database_up 0\n"));
 }
 
-TEST_F(EnginesTest, AProcessWithoutAnEngineHasEmptyListsAndKnowsNothing) {
+TEST_P(EnginesTest, AProcessWithoutAnEngineHasEmptyListsAndKnowsNothing) {
   Routes routes(fake_.env, Authenticator(fake_.env, std::nullopt), "1");
   add_engine_paths(routes, {fake_.env, {}, metrics_});
   const auto asked = [&](const std::string& method, const std::string& path) {
