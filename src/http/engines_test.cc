@@ -7,13 +7,14 @@
 #include "http/fake_env.h"
 #include "store/tables/dead_letter.h"
 #include "store/tables/outbox.h"
+#include "support/test_database.h"
 
 namespace skald::http {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
+using testing::Not;
 using Strings = std::vector<std::string>;
 
 struct Visit {
@@ -34,9 +35,33 @@ Saga<Visit> visit(const std::string& type) {
       .pivot();
 }
 
+// A database that can be taken away.
+class FrailDatabase final : public Database {
+ public:
+  FrailDatabase(Dialect dialect, Env env) : real_(test::TestDatabase::of(dialect, env)) {}
+  void write(std::string_view name, const Body& body) override { real().write(name, body); }
+  void read(const Body& body) override { real().read(body); }
+  void migrate(std::string_view component, std::span<const Migration> steps) override {
+    real().migrate(component, steps);
+  }
+  Dialect dialect() const override { return (*real_)->dialect(); }
+  void set_commit_hook(CommitHook* hook) override { (*real_)->set_commit_hook(hook); }
+  void announce(std::span<const int> partitions) override { (*real_)->announce(partitions); }
+  std::unique_ptr<Listener> listen() override { return (*real_)->listen(); }
+  bool away = false;
+
+ private:
+  Database& real() {
+    if (away) throw Unavailable("CONNECT_FAILED", "it was taken away");
+    return **real_;
+  }
+  std::unique_ptr<test::TestDatabase> real_;
+};
+
 // An engine that delivers nothing: what is put into it stays.
 struct Service {
-  Service(Env env, const std::string& service) : name(service), db(open_sqlite(env, {.path = ":memory:"})) {
+  Service(Dialect dialect, Env env, const std::string& service)
+      : name(service), db(std::make_unique<FrailDatabase>(dialect, env)) {
     engine = std::make_unique<Engine>(env, *db, EngineOptions{.record_history = true, .works = false});
     engine->sagas().add(saga);
     migrate_api_keys(*db);
@@ -64,11 +89,11 @@ struct Service {
 
   std::string name;
   Saga<Visit> saga = visit(name + ".visit");
-  std::unique_ptr<Database> db;
+  std::unique_ptr<FrailDatabase> db;
   std::unique_ptr<Engine> engine;
 };
 
-class EnginesTest : public testing::Test {
+class EnginesTest : public testing::TestWithParam<Dialect> {
  protected:
   EnginesTest() { add_engine_paths(routes_, {fake_.env, {{"inn", *inn_.engine}, {"bar", *bar_.engine}}, metrics_}); }
 
@@ -86,6 +111,7 @@ class EnginesTest : public testing::Test {
     EXPECT_EQ(response.status, 200) << target << response.body;
     return json::parse(response.body);
   }
+  static std::string database_name() { return GetParam() == Dialect::sqlite ? "sqlite" : "postgresql"; }
   // The list page by page, each as "service:value service:value".
   Strings pages(const std::string& target, const std::string& member) {
     Strings out;
@@ -104,11 +130,14 @@ class EnginesTest : public testing::Test {
 
   FakeEnv fake_;
   Metrics metrics_;
-  Service inn_{fake_.env, "inn"}, bar_{fake_.env, "bar"};
+  Service inn_{GetParam(), fake_.env, "inn"}, bar_{GetParam(), fake_.env, "bar"};
   Routes routes_{fake_.env, Authenticator(fake_.env, std::nullopt), "1"};
 };
 
-TEST_F(EnginesTest, PagesGoOnInTheNextEngineAndAreFull) {
+INSTANTIATE_TEST_SUITE_P(Both, EnginesTest, testing::Values(Dialect::sqlite, Dialect::postgres),
+                         [](const auto& about) { return about.param == Dialect::sqlite ? "sqlite" : "postgres"; });
+
+TEST_P(EnginesTest, PagesGoOnInTheNextEngineAndAreFull) {
   for (const char* id : {"a1", "a2"}) inn_.emit(id);
   for (const char* id : {"b1", "b2", "b3"}) bar_.emit(id);
   EXPECT_THAT(pages("/api/outbox?limit=1", "id"), ElementsAre("inn:a2", "inn:a1", "bar:b3", "bar:b2", "bar:b1"));
@@ -117,18 +146,18 @@ TEST_F(EnginesTest, PagesGoOnInTheNextEngineAndAreFull) {
   EXPECT_THAT(pages("/api/outbox?limit=5", "id"), ElementsAre("inn:a2 inn:a1 bar:b3 bar:b2 bar:b1"));
 }
 
-TEST_F(EnginesTest, AnEmptyEngineIsPassedOver) {
+TEST_P(EnginesTest, AnEmptyEngineIsPassedOver) {
   EXPECT_THAT(pages("/api/outbox", "id"), ElementsAre(""));
   bar_.emit("b1");
   EXPECT_THAT(pages("/api/outbox?limit=1", "id"), ElementsAre("bar:b1"));
 }
 
-TEST_F(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
+TEST_P(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
   for (Service* service : {&inn_, &bar_}) {
     service->bury(service->name + "1");
     service->begin("ann");
     service->begin("bob");
-    ask("POST", "/api/dead-letters/" + service->name + R"(1/discard)", R"({"reason":"a test"})");
+    ask("POST", "/api/dead-letters/" + service->name + "1/discard", R"({"reason":"a test"})");
   }
   EXPECT_THAT(pages("/api/dead-letters?state=ANY&limit=1", "id"), ElementsAre("inn:inn1", "bar:bar1"));
   EXPECT_THAT(pages("/api/audit?limit=1", "target"), ElementsAre("inn:inn1", "bar:bar1"));
@@ -138,9 +167,8 @@ TEST_F(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
               ElementsAre("inn:begin inn:lock inn:action inn:begin inn:lock inn:action bar:begin bar:lock bar:action",
                           "bar:begin bar:lock bar:action"));
   for (const char* path : {"outbox", "dead-letters", "audit", "sagas", "locks", "history", "workers"}) {
-    const Strings limited = pages("/api/" + std::string(path) + "?limit=1&state=ANY&service=bar",
-                                  std::string(path) == "workers" ? "id" : "service");
-    for (const std::string& page : limited) EXPECT_THAT(page, testing::Not(HasSubstr("inn:"))) << path;
+    const Strings limited = pages("/api/" + std::string(path) + "?limit=1&state=ANY&service=bar", "service");
+    for (const std::string& page : limited) EXPECT_THAT(page, Not(HasSubstr("inn:"))) << path;
     const Response unknown = ask("GET", "/api/" + std::string(path) + "?service=pub");
     EXPECT_EQ(unknown.status, 422) << path;
     EXPECT_THAT(unknown.body, HasSubstr("BAD_FILTER")) << path;
@@ -149,7 +177,7 @@ TEST_F(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
   EXPECT_THAT(pages("/api/sagas?limit=1&service=bar", "id"), ElementsAre("bar:bar-bob", "bar:bar-ann"));
 }
 
-TEST_F(EnginesTest, ACursorOfAnEngineThatIsNotListedIsRefused) {
+TEST_P(EnginesTest, ACursorOfAnEngineThatIsNotListedIsRefused) {
   for (const char* id : {"a1", "a2"}) inn_.emit(id);
   const std::string cursor(get("/api/outbox?limit=1").at("nextCursor").as_string());
   for (const std::string& more : {"&service=bar&cursor=" + cursor, "&cursor=" + Page::cursor_at({"pub", "a1"}),
@@ -160,7 +188,7 @@ TEST_F(EnginesTest, ACursorOfAnEngineThatIsNotListedIsRefused) {
   }
 }
 
-TEST_F(EnginesTest, WhatAnIdNamesIsFoundInTheEngineThatKnowsIt) {
+TEST_P(EnginesTest, WhatAnIdNamesIsFoundInTheEngineThatKnowsIt) {
   bar_.bury("b1");
   bar_.begin("ann");
   for (const char* path : {"/api/outbox/b1", "/api/dead-letters/b1", "/api/sagas/bar-ann"}) {
@@ -172,7 +200,7 @@ TEST_F(EnginesTest, WhatAnIdNamesIsFoundInTheEngineThatKnowsIt) {
   EXPECT_EQ(ask("GET", "/api/sagas/bar-ann?service=pub").status, 422);
 }
 
-TEST_F(EnginesTest, ADecisionAndItsKeyAreInTheDatabaseOfWhatItIsAbout) {
+TEST_P(EnginesTest, ADecisionAndItsKeyAreInTheDatabaseOfWhatItIsAbout) {
   bar_.bury("b1");
   const Response replayed = ask("POST", "/api/dead-letters/b1/replay", "", "key-1");
   EXPECT_EQ(replayed.status, 200) << replayed.body;
@@ -188,7 +216,7 @@ TEST_F(EnginesTest, ADecisionAndItsKeyAreInTheDatabaseOfWhatItIsAbout) {
   EXPECT_EQ(ask("POST", "/api/dead-letters/none/replay").status, 404);
 }
 
-TEST_F(EnginesTest, AnIdOfSeveralServicesIsDecidedOnlyWhereItIsSaidWhich) {
+TEST_P(EnginesTest, AnIdOfSeveralServicesIsDecidedOnlyWhereItIsSaidWhich) {
   bar_.bury("x");
   const Response first = ask("POST", "/api/dead-letters/x/discard", R"({"reason":"a test"})", "key-1");
   EXPECT_EQ(first.status, 200) << first.body;
@@ -204,7 +232,14 @@ TEST_F(EnginesTest, AnIdOfSeveralServicesIsDecidedOnlyWhereItIsSaidWhich) {
   EXPECT_EQ(inn_.count("skald_audit"), 1);
 }
 
-TEST_F(EnginesTest, ASagaIsDecidedInItsEngine) {
+TEST_P(EnginesTest, AnImportIsOfAllEnginesOrOfOne) {
+  for (const char* which : {"", "?service=bar"})
+    EXPECT_EQ(ask("POST", "/api/dead-letters/import" + std::string(which)).body,
+              R"({"imported":0,"known":0,"damaged":0})");
+  EXPECT_EQ(ask("POST", "/api/dead-letters/import?service=pub").status, 422);
+}
+
+TEST_P(EnginesTest, ASagaIsDecidedInItsEngine) {
   inn_.begin("ann");
   bar_.begin("ann");
   for (int i = 0; i < 2; ++i) {
@@ -221,13 +256,13 @@ TEST_F(EnginesTest, ASagaIsDecidedInItsEngine) {
   EXPECT_EQ(get("/api/sagas/inn-ann").at("status").as_string(), "WAITING");
 }
 
-TEST_F(EnginesTest, TheOverviewSumsAndTellsOfEach) {
+TEST_P(EnginesTest, TheOverviewSumsAndTellsOfEach) {
   inn_.emit("a1");
   fake_.clock.micros += 1'000'000;
   for (const char* id : {"b1", "b2"}) bar_.emit(id);
   bar_.bury("b3");
   const auto overview = get("/api/overview");
-  EXPECT_EQ(overview.at("database").as_string(), "sqlite");
+  EXPECT_EQ(overview.at("database").as_string(), database_name());
   EXPECT_EQ(overview.at("pending").as_int64(), 3);
   EXPECT_EQ(overview.at("deadLetters").as_int64(), 1);
   const auto& services = overview.at("services");
@@ -239,13 +274,14 @@ TEST_F(EnginesTest, TheOverviewSumsAndTellsOfEach) {
   EXPECT_EQ(services.at(1).at("service").as_string(), "bar");
   EXPECT_EQ(services.at(1).at("pending").as_int64(), 2);
   EXPECT_EQ(services.at(1).at("deadLetters").as_int64(), 1);
-  EXPECT_THAT(ask("GET", "/api/stream").body, HasSubstr("\"services\":[{\"database\":\"sqlite\""));
+  EXPECT_THAT(ask("GET", "/api/stream").body, HasSubstr("\"services\":[{\"database\":\"" + database_name()));
   const std::string metrics = ask("GET", "/metrics").body;
   EXPECT_THAT(metrics, HasSubstr("\nskald_outbox_pending 3\n"));
-  EXPECT_THAT(metrics, HasSubstr("\nskald_outbox_oldest_pending_age 1\n"));
+  const std::string age = "\nskald_outbox_oldest_pending_age ";
+  EXPECT_THAT(metrics, HasSubstr(GetParam() == Dialect::sqlite ? age + "1\n" : age));  // PostgreSQL has its own time
 }
 
-TEST_F(EnginesTest, EachEnginesSagasAreAnalysedAmongThemselves) {
+TEST_P(EnginesTest, EachEnginesSagasAreAnalysedAmongThemselves) {
   const auto report = get("/api/isolation");
   EXPECT_EQ(report.at("sagas"), boost::json::value({"inn.visit", "bar.visit"}));
   EXPECT_EQ(report.at("uncovered").as_int64(), 2);
@@ -253,7 +289,7 @@ TEST_F(EnginesTest, EachEnginesSagasAreAnalysedAmongThemselves) {
     EXPECT_EQ(finding.at("first").at("saga"), finding.at("second").at("saga")) << "they share no database";
 }
 
-TEST_F(EnginesTest, TheProcessIsReadyWhenAllOfThemAre) {
+TEST_P(EnginesTest, TheProcessIsReadyWhenAllOfThemAre) {
   EXPECT_EQ(ask("GET", "/readyz").status, 200);
   const auto db = open_sqlite(fake_.env, {.path = ":memory:"});
   Engine idle(fake_.env, *db, {});  // never started, so without a lease
@@ -267,7 +303,23 @@ TEST_F(EnginesTest, TheProcessIsReadyWhenAllOfThemAre) {
   EXPECT_THAT(refused.body, HasSubstr("\"pub: the database"));
 }
 
-TEST_F(EnginesTest, AProcessWithoutAnEngineHasEmptyListsAndKnowsNothing) {
+TEST_P(EnginesTest, WhileOneDatabaseIsAwayTheOthersAnswerForThemselves) {
+  bar_.bury("b1");
+  inn_.db->away = true;
+  EXPECT_EQ(ask("GET", "/api/outbox").status, 503) << "it would not be all of it";
+  EXPECT_THAT(pages("/api/outbox?service=bar", "id"), ElementsAre("bar:b1"));
+  EXPECT_EQ(get("/api/dead-letters/b1").at("service").as_string(), "bar");
+  EXPECT_EQ(ask("GET", "/api/dead-letters/none").status, 503) << "it may be in the one that is away";
+  EXPECT_EQ(ask("POST", "/api/dead-letters/b1/replay").status, 503) << "it may be in both";
+  EXPECT_EQ(get("/api/dead-letters/b1").at("state").as_string(), "DEAD");
+  EXPECT_EQ(ask("POST", "/api/dead-letters/b1/replay?service=bar").status, 200);
+  EXPECT_EQ(ask("GET", "/api/overview").status, 503);
+  EXPECT_THAT(fake_.observer.lines.back().second, HasSubstr("inn: it was taken away"));
+  EXPECT_THAT(ask("GET", "/readyz").body, HasSubstr("\"inn: the database"));
+  EXPECT_THAT(ask("GET", "/metrics").body, HasSubstr("\nskald_database_up 0\n"));
+}
+
+TEST_P(EnginesTest, AProcessWithoutAnEngineHasEmptyListsAndKnowsNothing) {
   Routes routes(fake_.env, Authenticator(fake_.env, std::nullopt), "1");
   add_engine_paths(routes, {fake_.env, {}, metrics_});
   const auto asked = [&](const std::string& method, const std::string& path) {

@@ -10,6 +10,7 @@
 
 #include "chaos/order_skus.h"
 #include "chaos/order_traffic.h"
+#include "skald/http.h"
 
 namespace skald::chaos {
 namespace {
