@@ -32,7 +32,7 @@ HEADERS = {
     "error": "base", "time": "base", "event": "base", "json": "base", "row": "base", "schema": "base",
     "entry": "base",
     "env": "env", "id": "env",
-    "database": "store", "typed_rows": "store", "checklist": "store",
+    "database": "store", "typed_rows": "store", "checklist": "store", "conditions": "base",
     "bus": "bus",
     "dead_letter": "dead_letter",
     "outbox": "outbox",

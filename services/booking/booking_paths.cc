@@ -5,6 +5,7 @@
 #include "booking/slot_copy.h"
 #include "booking/views.h"
 #include "golf/log.h"
+#include "skald/conditions.h"
 
 namespace booking {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 using skald::Access;
 using skald::Invalid;
 using skald::Page;
-using skald::Param;
 using skald::Request;
 using skald::Response;
 using skald::Transaction;
@@ -56,20 +56,14 @@ std::vector<Booking> list(Transaction& tx, const Request& request, const Page& p
   const auto after = page.after(1)[0];
   if (!after.empty() && !is_id(after))
     throw Invalid("BAD_CURSOR", "cursor is not one that this list has given; start again without it");
-  std::vector<Param> params;
-  std::string where;
-  const auto filter = [&](const std::string& condition, Param value) {
-    params.push_back(value);
-    where += (where.empty() ? "WHERE " : " AND ") + condition + " $" + std::to_string(params.size());
-  };
-  if (customer) filter("customer =", *customer);
-  if (slot) filter("slot_id =", *slot);
-  if (number) filter("number =", *number);
-  if (status) filter("status =", *status);
-  if (!after.empty()) filter("id <", after);
-  params.emplace_back(page.limit + 1);
-  const std::string tail = where + " ORDER BY id DESC LIMIT $" + std::to_string(params.size());
-  return tx.select<Booking>(tail, std::span<const Param>(params));
+  skald::Conditions conditions;
+  if (customer) conditions.add("customer = " + conditions.bind(*customer));
+  if (slot) conditions.add("slot_id = " + conditions.bind(*slot));
+  if (number) conditions.add("number = " + conditions.bind(*number));
+  if (status) conditions.add("status = " + conditions.bind(*status));
+  if (!after.empty()) conditions.add("id < " + conditions.bind(after));
+  const std::string limit = conditions.bind(page.limit + 1);
+  return tx.select<Booking>(conditions.where() + " ORDER BY id DESC LIMIT " + limit, conditions.params());
 }
 
 }  // namespace

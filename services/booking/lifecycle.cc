@@ -98,9 +98,8 @@ void Lifecycle::on_reserved(Transaction& tx, const golf::SlotReserved& answer, c
   booking.status = Status::CONFIRMED;
   record(tx, booking, Happening::CONFIRMED, cause);
   tell(tx, booking, "booking.confirmed", cause);
-  tx.after_commit([env = env_, took = tx.now() - booking.created_at] {
-    env.observer.timing("booking_confirmed_seconds", took);
-  });
+  tx.after_commit(
+      [env = env_, took = tx.now() - booking.created_at] { env.observer.timing("booking_confirmed_seconds", took); });
 }
 
 void Lifecycle::on_refused(Transaction& tx, const golf::SlotReserveFailed& answer, const Cause& cause) {

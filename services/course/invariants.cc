@@ -2,32 +2,27 @@
 
 namespace course {
 
+using skald::Invariants;
 using skald::Transaction;
 
 Invariants check_invariants(Transaction& tx) {
-  Invariants found;
-  const auto expect_none = [&](std::string name, std::string_view sql, const std::string& what) {
-    const auto offences = tx.query(sql).get<std::int64_t>(0, 0);
-    found.ok = found.ok && offences == 0;
-    found.checks.push_back(
-        {std::move(name), offences == 0, (offences == 0 ? "none" : std::to_string(offences)) + ": " + what});
-  };
-  expect_none("seats-within-bounds",
-              "SELECT COUNT(*) FROM course_slot WHERE booked_players < 0 OR booked_players > max_players",
-              "slots with fewer than no seats booked, or more than they have");
-  expect_none("seats-reserved",
-              "SELECT COUNT(*) FROM course_slot s WHERE s.booked_players <> (SELECT COALESCE(SUM(r.players), 0) FROM "
-              "course_reservation r WHERE r.slot_id = s.id AND r.state = 'RESERVED')",
-              "slots whose booked seats are not those of their live reservations");
-  expect_none("status-agrees",
-              "SELECT COUNT(*) FROM course_slot WHERE (status = 'AVAILABLE' AND booked_players >= max_players) OR "
-              "(status = 'FULLY_BOOKED' AND booked_players < max_players)",
-              "slots that are full and AVAILABLE, or FULLY_BOOKED and not full");
-  expect_none("reservations-have-a-slot",
-              "SELECT COUNT(*) FROM course_reservation r WHERE r.state = 'RESERVED' AND NOT EXISTS (SELECT 1 FROM "
-              "course_slot s WHERE s.id = r.slot_id)",
-              "live reservations of a slot that is not there");
-  return found;
+  skald::Checklist list;
+  list.none("seats-within-bounds", tx,
+            "SELECT COUNT(*) FROM course_slot WHERE booked_players < 0 OR booked_players > max_players",
+            "slots with fewer than no seats booked, or more than they have");
+  list.none("seats-reserved", tx,
+            "SELECT COUNT(*) FROM course_slot s WHERE s.booked_players <> (SELECT COALESCE(SUM(r.players), 0) FROM "
+            "course_reservation r WHERE r.slot_id = s.id AND r.state = 'RESERVED')",
+            "slots whose booked seats are not those of their live reservations");
+  list.none("status-agrees", tx,
+            "SELECT COUNT(*) FROM course_slot WHERE (status = 'AVAILABLE' AND booked_players >= max_players) OR "
+            "(status = 'FULLY_BOOKED' AND booked_players < max_players)",
+            "slots that are full and AVAILABLE, or FULLY_BOOKED and not full");
+  list.none("reservations-have-a-slot", tx,
+            "SELECT COUNT(*) FROM course_reservation r WHERE r.state = 'RESERVED' AND NOT EXISTS (SELECT 1 FROM "
+            "course_slot s WHERE s.id = r.slot_id)",
+            "live reservations of a slot that is not there");
+  return list.take();
 }
 
 void add_invariants(skald::Database& db, skald::Router& router) {

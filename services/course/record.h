@@ -1,8 +1,6 @@
 // Courses, tee times and reservations as they are stored.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "golf/slot.h"
@@ -22,24 +20,7 @@ BOOST_DESCRIBE_STRUCT(Course, (), (id, name, created_at))
 struct StoredSlot : golf::Slot {
   skald::Time created_at{};
 };
-BOOST_DESCRIBE_STRUCT(StoredSlot, (),
-                      (id, course_id, starts_at, max_players, booked_players, price_per_player, currency, status,
-                       version, created_at))
-
-enum class ReservationState { RESERVED, RELEASED };
-BOOST_DESCRIBE_ENUM(ReservationState, RESERVED, RELEASED)
-
-// What a booking has of a slot: the record by which a repeated reserve or release is known,
-// so that it stays for as long as the slot does. RELEASED with no players: the release came
-// first, and the reserve behind it is refused.
-struct Reservation {
-  std::string booking_id, slot_id;
-  std::int64_t players = 0;
-  ReservationState state = ReservationState::RESERVED;
-  skald::Time created_at{};
-  std::optional<skald::Time> released_at;
-};
-BOOST_DESCRIBE_STRUCT(Reservation, (), (booking_id, slot_id, players, state, created_at, released_at))
+BOOST_DESCRIBE_STRUCT(StoredSlot, (golf::Slot), (created_at))
 
 }  // namespace course
 
@@ -51,7 +32,10 @@ template <>
 struct skald::Table<course::StoredSlot> {
   static constexpr std::string_view name = "course_slot", key = "id", resource = "slot";
 };
+// The record by which a repeated reserve or release is known: it stays for as long as the
+// slot does. RELEASED with no players: the release came first, and the reserve behind it is
+// refused.
 template <>
-struct skald::Table<course::Reservation> {
+struct skald::Table<golf::Reservation> {
   static constexpr std::string_view name = "course_reservation", key = "booking_id";
 };

@@ -1,10 +1,10 @@
 #include <charconv>
 
-#include "course/conditions.h"
 #include "course/paths.h"
 #include "course/record.h"
 #include "course/slot_events.h"
 #include "course/validation.h"
+#include "skald/conditions.h"
 #include "skald/id.h"
 
 namespace course {
@@ -73,7 +73,7 @@ std::vector<StoredSlot> select_slots(Transaction& tx, const Request& request, co
   const auto day = date_filter(request, "date");
   const auto open = bool_filter(request, "open");
   const auto position = position_of(page);
-  Conditions conditions;
+  skald::Conditions conditions;
   if (course_id) conditions.add("course_id = " + conditions.bind(*course_id));
   if (day) {
     conditions.add("starts_at >= " + conditions.bind(*day));

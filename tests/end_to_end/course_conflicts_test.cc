@@ -100,7 +100,7 @@ TEST_P(CourseConflicts, AReleaseThatMeetsItsReserveFreesTheSeats) {
   before("INSERT INTO course_reservation", [this, id, done = std::make_shared<bool>(false)] {
     if (std::exchange(*done, true)) return;
     other_->write("reserve meanwhile", [&](Transaction& tx) {
-      tx.insert(course::Reservation{"b1", id, 2, course::ReservationState::RESERVED, tx.now(), std::nullopt});
+      tx.insert(golf::Reservation{"b1", id, 2, golf::ReservationState::RESERVED, tx.now(), std::nullopt});
       tx.execute("UPDATE course_slot SET booked_players = 2, version = version + 1 WHERE id = $1", id);
     });
   });
@@ -118,7 +118,7 @@ TEST_P(CourseConflicts, ReservationsThatTheirSlotHasNotAreNotFreedInSilence) {
   land("other", "slot.release", "elsewhere", to_json(golf::SlotRelease{"b2", id}));
   settle("elsewhere");
   EXPECT_EQ(number("SELECT COUNT(*) FROM course_reservation WHERE booking_id = 'b1' AND state = 'RESERVED'"), 1);
-  const auto found = from_json<course::Invariants>(call("GET", "/booking/course/invariants").body);
+  const auto found = from_json<Invariants>(call("GET", "/booking/course/invariants").body);
   EXPECT_FALSE(found.ok);
 }
 

@@ -60,8 +60,8 @@ class CourseTest : public GolfTest {
     return number("SELECT COUNT(*) FROM course_reservation WHERE booking_id = '" + booking + "'");
   }
   void expect_invariants() {
-    const auto found = from_json<course::Invariants>(call("GET", "/booking/course/invariants").body);
-    for (const course::Check& check : found.checks) EXPECT_TRUE(check.ok) << check.name << ": " << check.detail;
+    const auto found = from_json<Invariants>(call("GET", "/booking/course/invariants").body);
+    for (const Check& check : found.checks) EXPECT_TRUE(check.ok) << check.name << ": " << check.detail;
     EXPECT_EQ(found.checks.size(), 4u);
   }
 

@@ -27,7 +27,7 @@ class CoursePaths : public CourseTest {
     const Response response = call("GET", "/booking/reservations" + query);
     EXPECT_EQ(response.status, 200) << response.body;
     std::vector<std::string> out;
-    for (const auto& one : from_json<Listing<course::Reservation>>(response.body).items) out.push_back(one.booking_id);
+    for (const auto& one : from_json<Listing<golf::Reservation>>(response.body).items) out.push_back(one.booking_id);
     return out;
   }
   void expect_refused(const Response& response, int status, const std::string& code) {
@@ -191,7 +191,7 @@ TEST_P(CoursePaths, ReservationsAreFilteredAndPaged) {
   EXPECT_THAT(bookings("?bookingId=b3"), ElementsAre("b3"));
   EXPECT_THAT(bookings("?state=RESERVED"), ElementsAre("b1", "b3"));
   EXPECT_THAT(bookings("?state=RELEASED&slotId=" + one), ElementsAre("b2"));
-  const auto page = from_json<Listing<course::Reservation>>(call("GET", "/booking/reservations?limit=2").body);
+  const auto page = from_json<Listing<golf::Reservation>>(call("GET", "/booking/reservations?limit=2").body);
   ASSERT_EQ(page.items.size(), 2u);
   EXPECT_FALSE(page.items[0].released_at);
   EXPECT_TRUE(page.items[1].released_at);
@@ -222,9 +222,9 @@ TEST_P(CoursePaths, InvariantsNameWhatIsBroken) {
   expect_invariants();
   const auto broken = [&](const std::string& sql) {
     execute(sql);
-    const auto found = from_json<course::Invariants>(call("GET", "/booking/course/invariants").body);
+    const auto found = from_json<Invariants>(call("GET", "/booking/course/invariants").body);
     std::vector<std::string> names;
-    for (const course::Check& check : found.checks)
+    for (const Check& check : found.checks)
       if (!check.ok) names.push_back(check.name);
     EXPECT_EQ(found.ok, names.empty());
     return names;
