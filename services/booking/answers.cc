@@ -1,7 +1,6 @@
 // What course tells this service.
 #include "booking/desk.h"
 #include "booking/slot_copy.h"
-#include "golf/log.h"
 
 namespace booking {
 namespace {
@@ -13,7 +12,6 @@ using skald::Transaction;
 template <class T, class F>
 void on(const DeskHandle& desk, const std::string& type, F handle) {
   const auto consume = [desk, handle](Transaction& tx, const Message& message) {
-    golf::log(desk->env, "[SagaHandler]", message.event.type, message.event.subject, {{"eventId", message.event.id}});
     handle(tx, skald::from_json<T>(message.event.payload),
            Cause{.actor = "course", .traceparent = message.event.traceparent});
   };

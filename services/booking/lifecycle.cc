@@ -177,8 +177,8 @@ void Lifecycle::record(Transaction& tx, Booking& booking, Happening what, const 
       History{booking.id, booking.version, what, cause.actor, booking.reason_code, booking.reason_message, tx.now()});
   // A transaction may run several times: told is what was committed.
   tx.after_commit([env = env_, publish = options_.publish, booking, what, actor = cause.actor] {
-    golf::log(env, "[Saga]", "booking " + std::string(skald::enum_name(what)), booking.id,
-              {{"number", booking.number}, {"actor", actor}, {"reason", booking.reason_code.value_or("")}});
+    golf::log(env, actor == "course" ? "[SagaHandler]" : "[Saga]", "booking " + std::string(skald::enum_name(what)),
+              booking.id, {{"number", booking.number}, {"actor", actor}, {"reason", booking.reason_code.value_or("")}});
     publish("booking/" + booking.id);
   });
 }
