@@ -105,6 +105,7 @@ TEST_P(CourseConflicts, AReleaseThatMeetsItsReserveFreesTheSeats) {
     });
   });
   release("b1", id);
+  ASSERT_THAT(answer_types("b1"), ElementsAre("slot.released"));
   EXPECT_EQ(answers("b1").back().payload, R"({"bookingId":"b1","slotId":")" + id + R"(","players":2})");
   EXPECT_EQ(slot(id).booked_players, 0);
   expect_invariants();

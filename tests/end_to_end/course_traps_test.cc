@@ -46,6 +46,7 @@ TEST_P(CourseTraps, TheLastSeatMakesItFullAndAReleaseAvailableAgain) {
   release("b1", id);
   EXPECT_EQ(slot(id).status, SlotStatus::AVAILABLE);
   EXPECT_EQ(slot(id).booked_players, 1);
+  ASSERT_THAT(answer_types("b1"), ElementsAre("slot.reserved", "slot.released"));
   EXPECT_EQ(answers("b1").back().payload, R"({"bookingId":"b1","slotId":")" + id + R"(","players":3})");
   EXPECT_EQ(from_json<golf::Slot>(told().back().payload).version, slot(id).version);
   expect_invariants();
