@@ -189,8 +189,11 @@ Reply Routes::handle(Request& request, const Caller* known) const {
 }
 
 Reply Routes::run(const Route& route, const Request& request) const {
-  if (const auto* handler = std::get_if<StreamHandler>(&route.target))
-    return {{200, "", "text/event-stream", {}}, (*handler)(request)};
+  if (const auto* handler = std::get_if<StreamHandler>(&route.target)) {
+    // Before the rest: GCC 12 destroys the parts of a braced list twice where a later one throws.
+    Stream stream = (*handler)(request);
+    return {{200, "", "text/event-stream", {}}, std::move(stream)};
+  }
   if (route.method != "GET")
     if (const auto problem = body_problem(request))
       return {problem_response(*problem, request.request_id), std::nullopt};

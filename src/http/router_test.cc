@@ -138,6 +138,21 @@ TEST_F(RouterTest, AStreamGivesItsFirstPartInProcess) {
   EXPECT_EQ(response.body, "data: 1\n\n");
 }
 
+TEST_F(RouterTest, AStreamThatIsRefusedIsAnOrdinaryAnswer) {
+  routes.stream("/events", Access::customer, {},
+                [](const Request&) -> Stream { throw NotFound("NOTHING", "there is nothing to tell of"); });
+  EXPECT_EQ(get("/events").status, 404);
+}
+
+TEST_F(RouterTest, ACallerWhoIsVouchedForNeedsNoTokenAndStillTheRole) {
+  Routes guarded(fake.env, Authenticator(fake.env, std::string(kSecret)), "1");
+  guarded.get("/who", Access::admin, describe<void, RawJson>("x"),
+              [](const Request& request) { return Response::text(request.caller.subject); });
+  EXPECT_EQ(guarded.dispatch(request_for("GET", "/who")).status, 401);
+  EXPECT_EQ(guarded.dispatch_as({Role::system, "booking"}, request_for("GET", "/who")).body, "booking");
+  EXPECT_EQ(guarded.dispatch_as({Role::customer, "kim"}, request_for("GET", "/who")).status, 403);
+}
+
 TEST_F(RouterTest, OpenApiIsJsonAndTellsEveryRoute) {
   routes.get("/parts/{id}", Access::open, describe<void, std::vector<std::string>>("A \"part\""),
              [](const Request&) { return Response(); });
