@@ -13,7 +13,7 @@
 namespace course {
 
 struct SagaLine {
-  std::string tag = "[SagaHandler]";
+  std::string tag = "[Saga]";
   std::string booking_id, slot_id, saga_id;
   std::string traceparent;
   std::optional<golf::Refusal> code;

@@ -10,27 +10,39 @@ namespace skald::host {
 namespace {
 
 // Commands act for whoever can read the installation's secret.
-std::string own_token(const Program& program) {
+std::string own_token(const Program& program, Duration good_for) {
   const Time now = program.env.clock.now();
-  return http::sign_token(cli::token_secret(program.settings), {"skald-cli", Role::admin, now, now + 5min});
+  return http::sign_token(cli::token_secret(program.settings), {"skald-cli", Role::admin, now, now + good_for});
+}
+
+// Where --server names one, or one runs on this data folder.
+std::optional<cli::Api> server_api(const Program& program, Duration good_for) {
+  const cli::Arguments& arguments = program.arguments;
+  if (arguments.flags.contains("server")) return cli::remote_api(arguments.flag("server"), arguments.flag("token"));
+  const auto server = cli::DataFolder(program.settings.text("data")).live_server();
+  if (server && cli::answers(server->address)) return cli::remote_api(server->address, own_token(program, good_for));
+  return std::nullopt;
 }
 
 }  // namespace
 
 cli::Api open_api(Program& program, bool may_create) {
-  const cli::Arguments& arguments = program.arguments;
-  if (arguments.flags.contains("server")) return cli::remote_api(arguments.flag("server"), arguments.flag("token"));
   // Somebody who names a database means that one.
-  const bool database_named = arguments.settings.contains("db");
-  const auto server = cli::DataFolder(program.settings.text("data")).live_server();
-  if (server && !database_named && cli::answers(server->address))
-    return cli::remote_api(server->address, own_token(program));
+  const bool database_named = program.arguments.settings.contains("db") && !program.arguments.flags.contains("server");
+  if (!database_named)
+    if (auto api = server_api(program, 5min)) return std::move(*api);
   if (!may_create && !exists(program.settings))
     throw NotFound("NO_INSTALLATION", "there is no database at " + shown_database(program.settings) +
                                           "; name the folder with --data, or begin with `skald serve`");
   const auto opened =
       std::make_shared<Installation>(program.env, program.metrics, program.settings, Installation::Purpose::inspect);
   return [opened](const Request& request) { return opened->routes().dispatch(request); };
+}
+
+cli::Api running_api(Program& program, Duration good_for) {
+  if (auto api = server_api(program, good_for)) return std::move(*api);
+  throw NotFound("NO_SERVER", "no server runs on " + program.settings.text("data") +
+                                  ": start one with `skald serve`, or name one with --server URL");
 }
 
 Observer::Level log_level(const cli::Settings& settings) {

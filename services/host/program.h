@@ -30,11 +30,14 @@ int serve(Program& program);
 int work(Program& program);
 int migrate(Program& program, std::ostream& out);
 int sandbox_provider(Program& program);
+int demo(Program& program, std::ostream& out);
 
 // The API of this installation: the server that runs, or else the database opened
 // here. The same requests, the same routes. NotFound (NO_INSTALLATION) where
 // there is nothing to open, unless it may be created.
 cli::Api open_api(Program& program, bool may_create);
+// The server that runs, and nothing else, for so long. NotFound (NO_SERVER).
+cli::Api running_api(Program& program, Duration good_for);
 
 Observer::Level log_level(const cli::Settings& settings);
 

@@ -43,6 +43,7 @@ int run(const cli::Arguments& arguments) {
   if (name == "sandbox-provider") return host::sandbox_provider(program);
   if (name == "serve") return host::serve(program);
   if (name == "worker") return host::work(program);
+  if (name == "demo booking") return host::demo(program, std::cout);
   if (name == "migrate") return host::migrate(program, std::cout);
   if (name == "token") return cli::run_token(arguments, program.settings, program.env, std::cout);
   if (name == "doctor")

@@ -234,7 +234,7 @@ TEST_P(CourseTraps, ALineOfTheLogTellsTheStory) {
   ASSERT_EQ(lines.size(), 1u);
   const auto line = json::parse("{" + lines[0] + "}").as_object();
   for (const char* name : {"bookingId", "sagaId"}) EXPECT_EQ(line.at(name).as_string(), "b1") << name;
-  EXPECT_EQ(line.at("tag").as_string(), "[SagaHandler]");
+  EXPECT_EQ(line.at("tag").as_string(), "[Saga]");
   EXPECT_EQ(line.at("slotId").as_string(), id);
   EXPECT_EQ(line.at("status").as_string(), "AVAILABLE");
   EXPECT_EQ(line.at("booked").as_int64(), 3);

@@ -103,7 +103,17 @@ TEST_F(OpenApiTest, EveryPathAnswersAsItSays) {
   server_.request("POST", "/order/products",
                   R"({"sku":"lamp","name":"a lamp","price":250,"currency":"EUR","stock":9})");
   const value order = server_.request("POST", "/order/orders", R"({"sku":"lamp","quantity":1})").json();
-  real_ = {{"/donation/", "r1"},
+  const auto id_of = [&](const std::string& path, const std::string& body) {
+    return std::string(server_.request("POST", path, body).json().at("id").as_string());
+  };
+  const std::string course = id_of("/booking/courses", R"({"name":"Riverside"})");
+  const std::string slot = id_of("/booking/slots", R"({"courseId":")" + course +
+                                                       R"(","startsAt":"2090-01-01T09:00:00Z","maxPlayers":4,)"
+                                                       R"("pricePerPlayer":10})");
+  real_ = {{"/booking/courses", course},
+           {"/booking/slots", slot},
+           {"/booking/bookings", id_of("/booking/bookings", R"({"slotId":")" + slot + R"(","players":1})")},
+           {"/donation/", "r1"},
            {"/api/outbox",
             server_.request("GET", "/donation/donations/r1").json().at("outbox").at("id").as_string().c_str()},
            {"/api/sagas", order.at("sagaId").as_string().c_str()},
@@ -138,6 +148,20 @@ TEST_F(OpenApiTest, EveryPathAnswersAsItSays) {
                            "/donation/donations/{requestId}",
                            "/donation/reconcile",
                            "/donation/invariants",
+                           "/booking/courses",
+                           "/booking/slots",
+                           "/booking/slots/{id}/close",
+                           "/booking/slots/{id}/open",
+                           "/booking/bookings",
+                           "/booking/bookings/{id}",
+                           "/booking/bookings/{id}/cancel",
+                           "/booking/bookings/{id}/complete",
+                           "/booking/bookings/{id}/no-show",
+                           "/booking/bookings/{id}/history",
+                           "/booking/bookings/{id}/events",
+                           "/booking/bookings/{id}/notifications",
+                           "/booking/ledger",
+                           "/booking/invariants",
                            "/api/sagas",
                            "/api/sagas/{id}/retry",
                            "/api/locks",

@@ -137,13 +137,17 @@ void SkaldServer::kill_hard() {
   wait();
 }
 
-CommandResult run_skald(const std::vector<std::string>& arguments, const SkaldServer::Variables& variables) {
+CommandResult run_skald(const std::vector<std::string>& arguments, const SkaldServer::Variables& variables,
+                        SkaldServer* beside) {
   const Child child = start(arguments, variables);
   CommandResult result;
   bool out_open = true, err_open = true;
   while (out_open || err_open) {
-    pollfd ready[2] = {{out_open ? child.out : -1, POLLIN, 0}, {err_open ? child.err : -1, POLLIN, 0}};
-    poll(ready, 2, -1);
+    pollfd ready[3] = {{out_open ? child.out : -1, POLLIN, 0},
+                       {err_open ? child.err : -1, POLLIN, 0},
+                       {beside != nullptr ? beside->log_descriptor() : -1, POLLIN, 0}};
+    poll(ready, 3, -1);
+    if (ready[2].revents != 0) beside->log();
     if (ready[0].revents != 0) out_open = append_from(child.out, result.out);
     if (ready[1].revents != 0) err_open = append_from(child.err, result.err);
   }

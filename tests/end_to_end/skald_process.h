@@ -50,6 +50,7 @@ class SkaldServer {
   void kill_hard();  // SIGKILL, and it is gone
   // What it wrote to stderr so far; complete after stop().
   const std::string& log();
+  int log_descriptor() const { return errors_; }  // readable where log() has more
 
  private:
   bool read_log();
@@ -65,6 +66,9 @@ struct CommandResult {
   int status = 0;
   std::string out, err;
 };
-CommandResult run_skald(const std::vector<std::string>& arguments, const SkaldServer::Variables& variables = {});
+// `beside`: a server whose log is taken meanwhile. One that nobody reads fills up, and then
+// the server waits.
+CommandResult run_skald(const std::vector<std::string>& arguments, const SkaldServer::Variables& variables = {},
+                        SkaldServer* beside = nullptr);
 
 }  // namespace skald::test
