@@ -26,6 +26,12 @@ golf::Reason reason_of(golf::Refusal refusal) {
   return {std::string(skald::enum_name(refusal)), sentence()};
 }
 
+// It has had its answer, which may come again when its dedupe record is long gone.
+bool was_confirmed(const Booking& booking) {
+  return booking.status == Status::CONFIRMED || booking.status == Status::COMPLETED ||
+         booking.status == Status::NO_SHOW || booking.refund_percent;
+}
+
 [[noreturn]] void refuse_transition(const Booking& booking, std::string_view wish) {
   throw Conflict("INVALID_TRANSITION", "a booking that is " + std::string(skald::enum_name(booking.status)) +
                                            " cannot be " + std::string(wish));
@@ -87,6 +93,7 @@ Booking Lifecycle::locked(Transaction& tx, const std::string& id) {
 void Lifecycle::on_reserved(Transaction& tx, const golf::SlotReserved& answer, const Cause& cause) {
   end_saga(tx, answer.booking_id);
   Booking booking = locked(tx, answer.booking_id);
+  if (was_confirmed(booking)) return;
   if (booking.status != Status::PENDING) {
     release(tx, booking, cause);
     return record(tx, booking, Happening::LATE_RESERVED, cause);

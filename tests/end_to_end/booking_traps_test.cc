@@ -68,6 +68,21 @@ TEST_P(BookingTraps, Trap2ADuplicateThatComesLongAfterBooksNothing) {
   expect_invariants();
 }
 
+TEST_P(BookingTraps, Trap2AnAnswerThatComesAgainLongAfterTakesNoSeatsAway) {
+  const std::string slot_id = offer(4);
+  hold("slot.reserved");
+  const BookingView made = book(slot_id, 2);
+  auto answer = held("slot.reserved", 1);
+  let_go("slot.reserved");
+  becomes(made.id, Status::CONFIRMED);
+  answer[0].event.id += "-again";  // that no inbox knows
+  land("slot.reserved", answer);
+  settle();
+  EXPECT_EQ(slot(slot_id).booked_players, 2);
+  EXPECT_THAT(history(made.id), ElementsAre("CREATED", "CONFIRMED"));
+  expect_invariants();
+}
+
 TEST_P(BookingTraps, Trap3AReleaseThatOvertakesItsReserveWins) {
   const std::string slot_id = offer(4);
   hold("slot.reserve");
