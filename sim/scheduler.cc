@@ -117,6 +117,46 @@ void Scheduler::end(int index) {
   }
 }
 
+void Scheduler::disturb() {
+  SimRandom& dice = scene_.dice;
+  const Rates& rates = scene_.plan.rates;
+  if (dice.chance(rates.jump)) {
+    const Duration by = dice.between(1s, 12s);
+    const bool back = dice.chance(500);
+    scene_.timeline.jump(back ? -by : by);
+    scene_.markers.hit(back ? Marker::clock_back : Marker::clock_forward);
+  }
+  const int index = anybody();
+  if (index < 0) return;
+  Slot& slot = slot_of(index);
+  if (dice.chance(rates.kill)) {
+    scene_.markers.hit(Marker::crash_from_outside);
+    kill(index);
+  } else if (dice.chance(rates.stop)) {
+    slot.graceful = true;
+    drain(index);
+  } else if (dice.chance(rates.nap)) {
+    slot.frozen_until = scene_.now() + dice.between(500ms, 8s);
+    if (slot.frozen_until - scene_.now() > scene_.plan.options.lease && !scene_.plan.sole)
+      scene_.markers.hit(Marker::frozen_past_lease);
+  }
+}
+
+void Scheduler::stop_if_drained(int index) {
+  Slot& slot = slot_of(index);
+  const auto beating = std::ranges::find_if(
+      actors_, [&](const Actor& actor) { return actor.slot == index && actor.kind == Actor::Kind::beat; });
+  if (!slot.graceful || !drained(index) || beating->busy) return;
+  try {
+    leave(index);
+    scene_.markers.hit(Marker::graceful_stop);
+    slot.dying = true;
+  } catch (const Error&) {
+    // left for the lease to run out
+    slot.dying = true;
+  }
+}
+
 bool Scheduler::can_be_asked(int index) const {
   const Slot& slot = slot_of(index);
   return slot.running && !slot.dying && slot.freezes == 0 && slot.frozen_until <= scene_.now();

@@ -45,6 +45,9 @@ class Scheduler {
   virtual void begin_process(int slot) = 0;
   virtual void end_process(int slot, bool graceful) = 0;
   virtual bool writer_stopped(int slot) = 0;              // its supervisor starts it again
+  virtual void drain(int slot) = 0;                       // begins nothing new
+  virtual bool drained(int slot) = 0;
+  virtual void leave(int slot) = 0;                       // hands the rest over
   virtual std::optional<Instant> next_arrival() = 0;
   virtual void deliver_due() = 0;
   virtual void observe() = 0;                             // after every decision
@@ -57,6 +60,10 @@ class Scheduler {
   void inside(int slot, const std::function<void()>& body);
   void start(int slot);
   void kill(int slot);
+  // Kills one, stops it, lets it nap, or moves the wall clock; by chance.
+  void disturb();
+  // Ends a process that was told to stop and has nothing in its hands any more.
+  void stop_if_drained(int slot);
   int anybody();                                          // a slot that can be asked, or -1
   bool can_be_asked(int slot) const;
   // No process is frozen any more, and those that are away come back.

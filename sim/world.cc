@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "http/idempotency.h"
@@ -139,19 +138,8 @@ void World::end_process(int index, bool graceful) {
 }
 
 Duration World::relay_step(int index) {
-  Slot& slot = slot_of(index);
   const Duration again = process(index).relay_once();
-  const auto beating = std::ranges::find_if(
-      actors_, [&](const Actor& actor) { return actor.slot == index && actor.kind == Actor::Kind::beat; });
-  if (!slot.graceful || !process(index).drained() || beating->busy) return again;
-  try {
-    process(index).leave();
-    stage_.markers.hit(Marker::graceful_stop);
-    slot.dying = true;
-  } catch (const Error&) {
-    // left for the lease to run out
-    slot.dying = true;
-  }
+  stop_if_drained(index);
   return again;
 }
 

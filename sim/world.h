@@ -38,6 +38,9 @@ class World final : public Scheduler {
   void begin_process(int slot) override;
   void end_process(int slot, bool graceful) override;
   bool writer_stopped(int slot) override { return process(slot).db().writer_stopped(); }
+  void drain(int slot) override { process(slot).drain(); }
+  bool drained(int slot) override { return process(slot).drained(); }
+  void leave(int slot) override { process(slot).leave(); }
   std::optional<Instant> next_arrival() override { return network_.next(); }
   void deliver_due() override { network_.deliver_due(); }
   void observe() override { ledger_.observe(); }

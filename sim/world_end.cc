@@ -13,30 +13,9 @@ constexpr int kRoundsMax = 60;
 }  // namespace
 
 Duration World::chaos_step() {
-  SimRandom& dice = stage_.dice;
-  const Rates& rates = stage_.plan.rates;
   ledger_.mark_waiting_keys();
-  if (dice.chance(rates.jump)) {
-    const Duration by = dice.between(1s, 12s);
-    const bool back = dice.chance(500);
-    stage_.timeline.jump(back ? -by : by);
-    stage_.markers.hit(back ? Marker::clock_back : Marker::clock_forward);
-  }
-  if (const int index = anybody(); index >= 0) {
-    Slot& slot = slot_of(index);
-    if (dice.chance(rates.kill)) {
-      stage_.markers.hit(Marker::crash_from_outside);
-      kill(index);
-    } else if (dice.chance(rates.stop)) {
-      slot.graceful = true;
-      process(index).drain();
-    } else if (dice.chance(rates.nap)) {
-      slot.frozen_until = stage_.now() + dice.between(500ms, 8s);
-      if (slot.frozen_until - stage_.now() > stage_.plan.options.lease && !stage_.plan.sole)
-        stage_.markers.hit(Marker::frozen_past_lease);
-    }
-  }
-  return dice.between(200ms, 900ms);
+  disturb();
+  return stage_.dice.between(200ms, 900ms);
 }
 
 void World::heal() {
