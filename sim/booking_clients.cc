@@ -79,9 +79,10 @@ void BookingClients::ask(Wish& wish) {
 }
 
 void BookingClients::ask_with_another_body(const Wish& wish) {
+  const std::string key = wish.key;
   const auto answer = site_.call(Service::booking, customer(wish.customer),
-                                 request_of("POST", "/booking/bookings", wish.body + " ", wish.key));
-  if (answer && answer->status == 202) throw BrokenInvariant{"B9", "another body under key " + wish.key + " is taken"};
+                                 request_of("POST", "/booking/bookings", wish.body + " ", key));
+  if (answer && answer->status == 202) throw BrokenInvariant{"B9", "another body under key " + key + " is taken"};
 }
 
 std::vector<BookingClients::Known> BookingClients::bookings(std::string_view condition) {
@@ -136,7 +137,9 @@ void BookingClients::operate() {
       const auto gone = unit.db().write_result("retention", [&](Transaction& tx) {
         return tables::outbox::forget_completed(tx, tx.now() - stage_.plan.options.retention, 50);
       });
-      if (gone > 0) stage_.markers.hit(Marker::retention);
+      if (gone == 0) return;
+      stage_.markers.hit(Marker::retention);
+      ledger_.forgets(service);
     } catch (const Error& error) {
       stage_.trace.note(stage_.now(), {"  operator told", error.code()});
     }

@@ -31,6 +31,8 @@ class BookingLedger {
   void heard(const Message& message);
   // A customer or an admin was told that this booking is cancelled.
   void cancelled(const std::string& booking) { cancelled_.insert(booking); }
+  // That service has let go what it knew of events that were handled.
+  void forgets(Service service) { forgetful_.insert(service); }
 
   // After a commit of course.
   void check_seats();
@@ -52,6 +54,7 @@ class BookingLedger {
   };
 
   std::vector<Story> stories();
+  void check_given_back(const Story& story);
   void check_reservations(const std::vector<Story>& stories);
   void check_money(const Story& story, Transaction& tx);
   void check_history(const Story& story);
@@ -64,6 +67,7 @@ class BookingLedger {
   std::map<std::string, Seats> slots_;
   std::map<std::string, std::map<std::string, std::set<std::string>>> heard_;   // booking -> kind -> ids
   std::set<std::string> cancelled_;
+  std::set<Service> forgetful_;
 };
 
 }  // namespace skald::sim

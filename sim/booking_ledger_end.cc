@@ -60,6 +60,16 @@ void BookingLedger::check_reservations(const std::vector<Story>& stories) {
   if (!reserved.empty()) broken("B3", "nobody has booked the seats of " + reserved.begin()->first);
 }
 
+// Who ended without an answer of course, or was confirmed and cancelled, wants no seats: course
+// was told so, and has said that it is done.
+void BookingLedger::check_given_back(const Story& story) {
+  const booking::Booking& one = story.booking;
+  const bool wanted = one.status == Status::CANCELLED || one.reason_code == "SAGA_TIMEOUT" ||
+                      one.reason_code == "PAYMENT_DECLINED" || story.happened(Happening::LATE_RESERVED);
+  if (one.release_sent != wanted) broken("B2", named(one) + (wanted ? " never gave" : " gave") + " its seats back");
+  if (one.released_at.has_value() != wanted) broken("B2", named(one) + " was not told that its seats are free");
+}
+
 void BookingLedger::check_money(const Story& story, Transaction& tx) {
   const booking::Booking& one = story.booking;
   const auto posted = [&](const std::string& kind) -> std::optional<std::int64_t> {
@@ -93,12 +103,14 @@ void BookingLedger::check_history(const Story& story) {
     broken("B6", named(one) + " has changed " + std::to_string(one.version) + " times, its history tells " +
                      std::to_string(story.history.size()));
   std::string state;
-  bool released = false;
+  bool released = false, late = false;
   for (const booking::History& line : story.history) {
     const std::string what(enum_name(line.what));
     if (line.what == Happening::LATE_RESERVED || line.what == Happening::RELEASED) {
       if (line.what == Happening::RELEASED && std::exchange(released, true))
         broken("B6", named(one) + " was released twice");
+      if (line.what == Happening::LATE_RESERVED && std::exchange(late, true) && !forgetful_.contains(Service::booking))
+        broken("B6", named(one) + " was reserved twice: an event was handled again");
       if (state != "FAILED" && state != "CANCELLED") broken("B6", named(one) + " is " + what + " while it is " + state);
       continue;
     }
@@ -172,6 +184,7 @@ void BookingLedger::check_end(const std::map<std::string, std::set<std::string>>
       broken("B4", "an entry of the ledger does not balance");
     for (const Story& story : all) {
       check_history(story);
+      check_given_back(story);
       check_money(story, tx);
       check_told(story);
       mark(story);

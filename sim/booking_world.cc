@@ -93,7 +93,7 @@ void BookingWorld::begin_process(int index) {
                    .stage = stage_,
                    .network = network_,
                    .disk = disks_.of(service),
-                   .wiring = {.pause = [this, index](Duration time, bool whole) { pause(index, time, whole); },
+                   .wiring = {.pause = [this, index](Duration time, bool whole) { pause_noting(index, time, whole); },
                               .dying = [&slot] { return slot.dying; },
                               .wrote = [this, service](std::string_view name) { committed(service, name); },
                               .wake_lost = [](std::span<const Event>) {},
@@ -114,6 +114,20 @@ void BookingWorld::committed(Service service, std::string_view name) {
     ledger_.check_seats();
   } catch (const BrokenInvariant& broken) {
     if (!broken_) broken_ = broken;
+  }
+}
+
+// What others do meanwhile runs inside of this process's request: a bug that it shows must not
+// end in the answer to that.
+void BookingWorld::pause_noting(int index, Duration time, bool whole_process) {
+  try {
+    pause(index, time, whole_process);
+  } catch (const BrokenInvariant& broken) {
+    if (!broken_) broken_ = broken;
+    throw;
+  } catch (const std::exception& error) {
+    if (!broken_) broken_ = BrokenInvariant{"engine", std::string("an error reached the top: ") + error.what()};
+    throw;
   }
 }
 

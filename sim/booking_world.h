@@ -46,6 +46,7 @@ class BookingWorld final : public Scheduler, private BookingSite {
   Outcome take(std::string_view service, const Message& message);
   Response ask_course(const Request& request);
   void committed(Service service, std::string_view name);
+  void pause_noting(int slot, Duration time, bool whole_process);
   void heal();
   void run_until_quiet();
   // What waits for a person goes on; false: nothing does.
