@@ -21,6 +21,11 @@ Database::Body twice(const Database::Body& body) {
 
 }  // namespace
 
+void FaultyDatabase::crash() {
+  wiring_.crashes();
+  throw Crash{};
+}
+
 FaultyDatabase::Fault FaultyDatabase::draw(std::string_view name) {
   const Rates& rates = stage_.plan.rates;
   SimRandom& dice = stage_.dice;
@@ -37,7 +42,7 @@ FaultyDatabase::Fault FaultyDatabase::draw(std::string_view name) {
 }
 
 void FaultyDatabase::maybe_pause(std::string_view name) {
-  if (wiring_.dying()) throw Crash{};
+  if (wiring_.dying()) crash();
   const Rates& rates = stage_.plan.rates;
   // Under these the membership holds its mutex: its relay would wait as well.
   const bool locked = name == "take over" || name == "share out partitions" || name == "give partition back";
@@ -50,15 +55,15 @@ void FaultyDatabase::maybe_pause(std::string_view name) {
     stage_.markers.hit(Marker::slow_step);
     wiring_.pause(stage_.dice.between(1ms, 400ms), locked);
   }
-  if (wiring_.dying()) throw Crash{};
+  if (wiring_.dying()) crash();
 }
 
 void FaultyDatabase::begin(std::string_view name, Fault fault) {
   stage_.timeline.advance(stage_.dice.between(50us, 2ms));
   physical_commits_ = 0;
   told_.events.clear();
-  stage_.disk.set_commit_hook(hook_ != nullptr ? &told_ : nullptr);
-  stage_.disk.before_physical_commit = [this, fault] { at_physical_commit(fault); };
+  disk_.set_commit_hook(hook_ != nullptr ? &told_ : nullptr);
+  disk_.before_physical_commit = [this, fault] { at_physical_commit(fault); };
   static constexpr std::string_view names[] = {"ok",          "away",         "busy",           "crash-before",
                                                "crash-after", "commit-fails", "lost-committed", "lost-rolled-back",
                                                "twice"};
@@ -75,11 +80,11 @@ void FaultyDatabase::begin(std::string_view name, Fault fault) {
 void FaultyDatabase::at_physical_commit(Fault fault) {
   // A second one exists only where a planted bug writes events apart.
   if (++physical_commits_ > 1) {
-    if (fault == Fault::crash_after) throw Crash{};
+    if (fault == Fault::crash_after) crash();
     return;
   }
   switch (fault) {
-    case Fault::crash_before: stage_.markers.hit(Marker::crash_before_commit); throw Crash{};
+    case Fault::crash_before: stage_.markers.hit(Marker::crash_before_commit); crash();
     case Fault::commit_fails:
       stage_.markers.hit(Marker::physical_commit_failed);
       throw Unavailable("DISK_FULL", "simulated: the commit found no room");
@@ -92,11 +97,11 @@ void FaultyDatabase::at_physical_commit(Fault fault) {
 
 // The transaction is durable; does the process get to know it?
 void FaultyDatabase::end(std::string_view name, Fault fault) {
-  stage_.disk.before_physical_commit = nullptr;
+  disk_.before_physical_commit = nullptr;
   wiring_.wrote(name);
   if (fault == Fault::crash_after) {
     stage_.markers.hit(Marker::crash_after_commit);
-    throw Crash{};
+    crash();
   }
   if (fault == Fault::lost_committed) {
     stage_.markers.hit(Marker::answer_lost_committed);
@@ -113,7 +118,7 @@ void FaultyDatabase::write(std::string_view name, const Body& body) {
   const Fault fault = draw(name);
   begin(name, fault);
   try {
-    stage_.disk.write(name, fault == Fault::body_twice ? twice(body) : body);
+    disk_.write(name, fault == Fault::body_twice ? twice(body) : body);
     end(name, fault);
   } catch (const CommitUnknown&) {
     if (stage_.plan.sole) {
@@ -128,7 +133,7 @@ std::vector<std::exception_ptr> FaultyDatabase::write_together(std::span<const B
   maybe_pause("together");
   const Fault fault = draw("together");
   begin("together", fault);
-  const auto results = stage_.disk.write_together(bodies);
+  const auto results = disk_.write_together(bodies);
   for (const auto& result : results) {
     try {
       if (result) std::rethrow_exception(result);
@@ -142,11 +147,11 @@ std::vector<std::exception_ptr> FaultyDatabase::write_together(std::span<const B
 }
 
 void FaultyDatabase::read(const Body& body) {
-  if (wiring_.dying()) throw Crash{};
+  if (wiring_.dying()) crash();
   stage_.timeline.advance(stage_.dice.between(20us, 500us));
   if (stage_.dice.chance(stage_.plan.rates.away))
     throw Unavailable("DATABASE_UNAVAILABLE", "simulated: the connection is gone");
-  stage_.look(body);
+  look_at(disk_, body);
 }
 
 }  // namespace skald::sim

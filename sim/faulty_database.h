@@ -27,8 +27,12 @@ class FaultyDatabase final : public Database {
     std::function<bool()> dying;
     std::function<void(std::string_view name)> wrote;
     std::function<void(std::span<const Event>)> wake_lost;
+    // The process dies here; what it runs may catch everything, as an HTTP edge does.
+    std::function<void()> crashes = [] {};
   };
-  FaultyDatabase(Stage& stage, Wiring wiring) : stage_(stage), wiring_(std::move(wiring)), told_(*this) {}
+  FaultyDatabase(Stage& stage, Wiring wiring) : FaultyDatabase(stage, std::move(wiring), stage.disk) {}
+  FaultyDatabase(Stage& stage, Wiring wiring, sqlite::SqliteDatabase& disk)
+      : stage_(stage), wiring_(std::move(wiring)), disk_(disk), told_(*this) {}
 
   void write(std::string_view name, const Body& body) override;
   void read(const Body& body) override;
@@ -38,7 +42,8 @@ class FaultyDatabase final : public Database {
   bool writer_stopped() const { return writer_stopped_; }
 
   void migrate(std::string_view component, std::span<const Migration> steps) override {
-    stage_.disk.migrate(component, steps);
+    disk_.before_physical_commit = nullptr;  // of a process that died in a write
+    disk_.migrate(component, steps);
   }
   Dialect dialect() const override { return Dialect::sqlite; }
   void set_commit_hook(CommitHook* hook) override { hook_ = hook; }
@@ -71,6 +76,7 @@ class FaultyDatabase final : public Database {
     std::vector<Event> events;
   };
 
+  [[noreturn]] void crash();
   Fault draw(std::string_view name);
   void begin(std::string_view name, Fault fault);
   void at_physical_commit(Fault fault);
@@ -79,6 +85,7 @@ class FaultyDatabase final : public Database {
 
   Stage& stage_;
   Wiring wiring_;
+  sqlite::SqliteDatabase& disk_;
   CommitHook* hook_ = nullptr;
   Told told_;
   int physical_commits_ = 0;  // of the write under way

@@ -36,6 +36,19 @@ void draw_rates(SimRandom& dice, Rates& rates) {
   rates.tamper = maybe(100);
 }
 
+// One process per service, on SQLite. Tries are few and far between, so that what was lost
+// becomes a dead letter or comes after the saga's timeout.
+void draw_booking(SimRandom& dice, Plan& plan) {
+  plan.sole = true;
+  plan.processes = 3;
+  plan.decisions = dice.between(900, 1200);
+  plan.route_retries_max = dice.between(1, 4);
+  plan.refund_last_day = dice.chance(500) ? 30 : 0;
+  plan.options.backoff_first = dice.between(500ms, 20s);
+  plan.options.beat = 2s;
+  plan.options.lease = 6s;
+}
+
 }  // namespace
 
 Plan draw_plan(SimRandom& dice, Workload workload) {
@@ -59,6 +72,7 @@ Plan draw_plan(SimRandom& dice, Workload workload) {
   options.retention = dice.between(2s, 20s);
   draw_rates(dice, plan.rates);
   if (plan.runs_sagas()) plan.saga_deadline = dice.between(3s, 20s);
+  if (workload == Workload::booking) draw_booking(dice, plan);
   return plan;
 }
 

@@ -29,7 +29,8 @@ struct Rates {
 enum class Workload {
   outbox,
   sagas,
-  unlocked  // sagas that read, think and write, with their locks off: the checker must tell what comes of it
+  unlocked, // sagas that read, think and write, with their locks off: the checker must tell what comes of it
+  booking   // the booking system: three services with a database each
 };
 
 struct Plan {
@@ -41,11 +42,14 @@ struct Plan {
   OutboxOptions options;
   int route_retries_max = 2;
   Duration saga_deadline = 20s;
-  bool runs_sagas() const { return workload != Workload::outbox; }
+  std::int64_t refund_last_day = 0;      // percent
+  bool runs_sagas() const { return workload == Workload::sagas || workload == Workload::unlocked; }
   bool locked() const { return workload != Workload::unlocked; }
   bool healed = false;
   Rates rates;
 };
+
+inline constexpr std::int64_t kChargeMax = 5000;  // what a booking may cost
 
 Plan draw_plan(SimRandom& dice, Workload workload);
 

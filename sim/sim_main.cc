@@ -4,6 +4,7 @@
 //   skald_sim --seeds 1 --first 42 --trace         every decision of one
 //   skald_sim --workload sagas --seeds 3000        the same of sagas
 //   skald_sim --workload unlocked --seeds 3000     of sagas without their locks: what the checker names
+//   skald_sim --workload booking --seeds 3000      of the booking system: three services, a database each
 //   skald_sim --planted [--workload sagas]         breaks each rule in turn and tells what noticed it
 //   skald_sim --seeds 1 --first 1 --break RULE --trace   how it was noticed
 #include <algorithm>
@@ -37,13 +38,14 @@ std::optional<Workload> workload_of(std::string_view name) {
   if (name == "outbox") return Workload::outbox;
   if (name == "sagas") return Workload::sagas;
   if (name == "unlocked") return Workload::unlocked;
+  if (name == "booking") return Workload::booking;
   return std::nullopt;
 }
 
 int usage() {
-  std::cerr
-      << "usage: skald_sim [--workload outbox|sagas|unlocked] [--seeds N] [--first SEED] [--jobs N] [--trace] [--break "
-         "RULE] | --planted [--workload outbox|sagas] [--jobs N]\n";
+  std::cerr << "usage: skald_sim [--workload outbox|sagas|unlocked|booking] [--seeds N] [--first SEED] [--jobs N] "
+               "[--trace] [--break "
+               "RULE] | --planted [--workload outbox|sagas|booking] [--jobs N]\n";
   return 2;
 }
 

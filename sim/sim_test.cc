@@ -16,12 +16,13 @@ int seeds_wanted(int otherwise) {
 }
 
 std::string name_of(Workload workload) {
-  static constexpr const char* names[] = {"outbox", "sagas", "unlocked"};
+  static constexpr const char* names[] = {"outbox", "sagas", "unlocked", "booking"};
   return names[static_cast<std::size_t>(workload)];
 }
 
 class Simulator : public testing::TestWithParam<Workload> {};
-INSTANTIATE_TEST_SUITE_P(Workloads, Simulator, testing::Values(Workload::outbox, Workload::sagas, Workload::unlocked),
+INSTANTIATE_TEST_SUITE_P(Workloads, Simulator,
+                         testing::Values(Workload::outbox, Workload::sagas, Workload::unlocked, Workload::booking),
                          [](const auto& tested) { return name_of(tested.param); });
 
 TEST_P(Simulator, TheSameSeedGivesTheSameTrace) {

@@ -1,12 +1,16 @@
 #include "sim/simulate.h"
 
+#include "sim/booking_world.h"
 #include "sim/world.h"
 
 namespace skald::sim {
 
-Run simulate(std::uint64_t seed, Workload workload, std::ostream* trace) {
+namespace {
+
+template <class W>
+Run run_in(std::uint64_t seed, Workload workload, std::ostream* trace) {
   Run run{.seed = seed, .hash = 0, .decisions = 0, .broken = std::nullopt, .markers = {}};
-  World world(seed, workload, trace);
+  W world(seed, workload, trace);
   try {
     world.run();
   } catch (const BrokenInvariant& broken) {
@@ -18,6 +22,13 @@ Run simulate(std::uint64_t seed, Workload workload, std::ostream* trace) {
   run.decisions = world.decisions();
   run.markers = world.markers();
   return run;
+}
+
+}  // namespace
+
+Run simulate(std::uint64_t seed, Workload workload, std::ostream* trace) {
+  return workload == Workload::booking ? run_in<BookingWorld>(seed, workload, trace)
+                                       : run_in<World>(seed, workload, trace);
 }
 
 }  // namespace skald::sim

@@ -13,6 +13,14 @@
 
 namespace skald::sim {
 
+// The simulator's own look at a disk, past every fault. Not by read(): in memory it switches
+// the one connection to reading and back, which makes SQLite compile every statement anew.
+inline void look_at(sqlite::SqliteDatabase& disk, const Database::Body& body) {
+  const auto at_commit = std::exchange(disk.before_physical_commit, nullptr);
+  disk.write("look", body);
+  disk.before_physical_commit = at_commit;
+}
+
 struct Stage {
   Stage(std::uint64_t seed, Workload workload, std::ostream* out)
       : dice(seed),
@@ -25,14 +33,7 @@ struct Stage {
 
   Instant now() const { return timeline.steady(); }
 
-  // The simulator's own look at the disk, past every fault. Not by read(): in
-  // memory it switches the one connection to reading and back, which makes SQLite
-  // compile every statement anew.
-  void look(const Database::Body& body) {
-    const auto at_commit = std::exchange(disk.before_physical_commit, nullptr);
-    disk.write("look", body);
-    disk.before_physical_commit = at_commit;
-  }
+  void look(const Database::Body& body) { look_at(disk, body); }
 
   Timeline timeline;
   SimRandom dice;

@@ -1,6 +1,6 @@
-// The scheduler: one thread, one seed. Decides after every transaction who goes on
-// next, kills, freezes and starts processes, and checks the invariants after each
-// decision. In the end everything heals, and all that was promised must come true.
+// The engine by itself: several processes on one database, or one, with the outside that
+// kills, freezes and starts them. The invariants are checked after each decision; in the end
+// everything heals, and all that was promised must come true.
 #pragma once
 
 #include <deque>
@@ -12,57 +12,48 @@
 #include "sim/process.h"
 #include "sim/saga_clients.h"
 #include "sim/saga_ledger.h"
+#include "sim/scheduler.h"
 #include "sim/stage.h"
 
 namespace skald::sim {
 
-class World {
+class World final : public Scheduler {
  public:
   World(std::uint64_t seed, Workload workload, std::ostream* trace);
-  ~World();
+  ~World() override;
 
   // Throws BrokenInvariant.
   void run();
 
-  int decisions() const { return decisions_; }
   std::uint64_t hash() const { return stage_.trace.hash(); }
   const Markers& markers() const { return stage_.markers; }
 
  private:
-  // Where a process lives: a machine with its disk, and what becomes of it.
-  struct Slot {
+  // A machine with its disk, and the process on it while there is one.
+  struct Machine {
     std::unique_ptr<Process> process;
     std::unique_ptr<FaultyFile> file;
-    Instant frozen_until{};
-    int freezes = 0;         // of its own steps, which hold it frozen from inside
-    int frames = 0;          // steps of it that are under way
-    bool dying = false;      // ends as soon as no frame is left
-    bool graceful = false;   // a stop is under way
-  };
-  struct Actor {
-    std::string name;
-    int slot;                // -1: the outside
-    enum class Kind { start, beat, relay, sagas, outside } kind;
-    Instant due{};
-    std::function<Duration()> step;
-    bool busy = false;       // under way further up
   };
 
+  void begin_process(int slot) override;
+  void end_process(int slot, bool graceful) override;
+  bool writer_stopped(int slot) override { return process(slot).db().writer_stopped(); }
+  void drain(int slot) override { process(slot).drain(); }
+  bool drained(int slot) override { return process(slot).drained(); }
+  void leave(int slot) override { process(slot).leave(); }
+  std::optional<Instant> next_arrival() override { return network_.next(); }
+  void deliver_due() override { network_.deliver_due(); }
+  void observe() override { ledger_.observe(); }
+
   void add_machine(int slot);
-  // One decision, not later than `limit`; false: nothing happens before it.
-  bool step(Instant limit);
-  std::optional<Instant> due(const Actor& actor) const;   // nullopt: it cannot run
-  void run_actor(Actor& actor);
-  // Others run while a step of this process stands still.
-  void pause(int slot, Duration time, bool whole_process);
-  // Runs `body` as a part of the process, which may die in it.
-  void inside(int slot, const std::function<void(Process&)>& body);
-  void start(int slot);
-  void kill(int slot);
-  void end_process(int slot);
+  Process& process(int slot) { return *machines_[static_cast<std::size_t>(slot)].process; }
+  FaultyFile& file(int slot) { return *machines_[static_cast<std::size_t>(slot)].file; }
+  using Scheduler::inside;
+  void inside(int slot, const std::function<void(Process&)>& body) {
+    Scheduler::inside(slot, [&] { body(process(slot)); });
+  }
   Duration relay_step(int slot);
   Duration chaos_step();
-  int anybody();                                          // a slot that can be asked, or -1
 
   void heal();
   void run_until_quiet();
@@ -76,14 +67,12 @@ class World {
   Ledger ledger_;
   Network network_;
   std::string folder_;
-  std::deque<Slot> slots_;
-  std::deque<Actor> actors_;
+  std::deque<Machine> machines_;
   Clients clients_;
   Operators operators_;
   Provider provider_;
   SagaLedger saga_ledger_;
   SagaClients saga_clients_;
-  int decisions_ = 0;
 };
 
 }  // namespace skald::sim

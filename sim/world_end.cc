@@ -13,52 +13,29 @@ constexpr int kRoundsMax = 60;
 }  // namespace
 
 Duration World::chaos_step() {
-  SimRandom& dice = stage_.dice;
-  const Rates& rates = stage_.plan.rates;
   ledger_.mark_waiting_keys();
-  if (dice.chance(rates.jump)) {
-    const Duration by = dice.between(1s, 12s);
-    const bool back = dice.chance(500);
-    stage_.timeline.jump(back ? -by : by);
-    stage_.markers.hit(back ? Marker::clock_back : Marker::clock_forward);
-  }
-  if (const int index = anybody(); index >= 0) {
-    Slot& slot = slots_[static_cast<std::size_t>(index)];
-    if (dice.chance(rates.kill)) {
-      stage_.markers.hit(Marker::crash_from_outside);
-      kill(index);
-    } else if (dice.chance(rates.stop)) {
-      slot.graceful = true;
-      slot.process->drain();
-    } else if (dice.chance(rates.nap)) {
-      slot.frozen_until = stage_.now() + dice.between(500ms, 8s);
-      if (slot.frozen_until - stage_.now() > stage_.plan.options.lease && !stage_.plan.sole)
-        stage_.markers.hit(Marker::frozen_past_lease);
-    }
-  }
-  return dice.between(200ms, 900ms);
+  disturb();
+  return stage_.dice.between(200ms, 900ms);
 }
 
 void World::heal() {
   stage_.trace.note(stage_.now(), {"everything heals"});
   stage_.plan.rates = {};
   stage_.plan.healed = true;
-  for (Slot& slot : slots_) slot.frozen_until = {};
-  for (Actor& actor : actors_)
-    if (actor.kind == Actor::Kind::start) actor.due = std::min(actor.due, stage_.now() + 300ms);
+  bring_back();
 }
 
 void World::run_until_quiet() {
   const Instant begun = stage_.now();
-  const int before = decisions_;
+  const int before = decisions();
   for (;;) {
     for (int i = 0; i < 20; ++i) step(Instant::max());
     const std::string unfinished = ledger_.unfinished(), sagas = runs_sagas() ? saga_ledger_.unfinished() : "";
     bool idle = network_.empty();
-    for (const Slot& slot : slots_) idle = idle && slot.process && slot.process->idle();
+    for (const Machine& machine : machines_) idle = idle && machine.process && machine.process->idle();
     if (idle && unfinished.empty() && sagas.empty()) return;
     if (stage_.now() - begun <= (runs_sagas() ? kSagasHealingMax : kHealingMax) &&
-        decisions_ - before <= kHealingDecisionsMax)
+        decisions() - before <= kHealingDecisionsMax)
       continue;
     if (!sagas.empty()) throw BrokenInvariant{"I5", "never ended, all being well:" + sagas};
     throw BrokenInvariant{"I1", unfinished.empty() ? "a relay or the network holds something that is over"
@@ -75,8 +52,8 @@ void World::forget_everything() {
 void World::resolve_blocked_keys() {
   for (int round = 0; round < kRoundsMax; ++round) {
     const int index = anybody();
-    for (std::size_t i = 0; i < slots_.size(); ++i)
-      inside(static_cast<int>(i), [&](Process& process) { operators_.import(process, *slots_[i].file); });
+    for (int i = 0; i < std::ssize(slots_); ++i)
+      inside(i, [&](Process& process) { operators_.import(process, file(i)); });
     const auto blocking = operators_.dead(true);
     if (blocking.empty()) return;
     for (const std::string& id : blocking) {

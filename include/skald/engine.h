@@ -26,6 +26,10 @@
 
 namespace skald {
 
+namespace runtime {
+class Steps;
+}
+
 struct EngineOptions {
   OutboxOptions outbox = {};
   std::string fallback_file = {};      // the second net for dead letters; empty: none
@@ -101,6 +105,7 @@ class Engine {
   void wake(std::string_view key);
 
  private:
+  friend class runtime::Steps;  // runs an engine without its threads
   class Threads;
   std::unique_ptr<Threads> threads_;
 };

@@ -2,6 +2,7 @@
 
 #include "booking/number.h"
 #include "booking/policy.h"
+#include "env/seam.h"
 #include "golf/log.h"
 #include "skald/id.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 using skald::Conflict;
 using skald::Transaction;
+using skald::seam::Rule;
 
 golf::Reason reason_of(golf::Refusal refusal) {
   const auto sentence = [&]() -> std::string {
@@ -93,13 +95,14 @@ Booking Lifecycle::locked(Transaction& tx, const std::string& id) {
 void Lifecycle::on_reserved(Transaction& tx, const golf::SlotReserved& answer, const Cause& cause) {
   end_saga(tx, answer.booking_id);
   Booking booking = locked(tx, answer.booking_id);
-  if (was_confirmed(booking)) return;
-  if (booking.status != Status::PENDING) {
-    release(tx, booking, cause);
+  if (was_confirmed(booking) && skald::seam::holds(Rule::answer_known_again)) return;
+  const bool charged_first = !skald::seam::holds(Rule::charged_when_confirmed) && payments_->charge(tx, booking);
+  if (booking.status != Status::PENDING && skald::seam::holds(Rule::confirm_looks_at_status)) {
+    if (skald::seam::holds(Rule::late_seats_given_back)) release(tx, booking, cause);
     return record(tx, booking, Happening::LATE_RESERVED, cause);
   }
-  if (!payments_->charge(tx, booking)) {
-    release(tx, booking, cause);
+  if (!charged_first && !payments_->charge(tx, booking)) {
+    if (skald::seam::holds(Rule::declined_gives_back)) release(tx, booking, cause);
     return fail(tx, booking, {"PAYMENT_DECLINED", "the payment was declined: nothing was charged"}, cause);
   }
   booking.status = Status::CONFIRMED;
@@ -126,7 +129,7 @@ void Lifecycle::on_released(Transaction& tx, const golf::SlotReleased& answer, c
 void Lifecycle::expire(Transaction& tx, const std::string& id, const Cause& cause) {
   Booking booking = locked(tx, id);
   if (booking.status != Status::PENDING) return;
-  release(tx, booking, cause);
+  if (skald::seam::holds(Rule::timeout_gives_back)) release(tx, booking, cause);
   fail(tx, booking, {"SAGA_TIMEOUT", "saga timeout: the course did not answer in time; nothing was charged"}, cause);
 }
 
@@ -192,9 +195,10 @@ void Lifecycle::record(Transaction& tx, Booking& booking, Happening what, const 
 
 // Once: the event's id is the booking's, and the flag says that it is there.
 void Lifecycle::release(Transaction& tx, Booking& booking, const Cause& cause) {
-  if (booking.release_sent) return;
+  const bool once = skald::seam::holds(Rule::released_under_one_id);
+  if (booking.release_sent && once) return;
   booking.release_sent = true;
-  tx.emit({.id = booking.id + ".release",
+  tx.emit({.id = once ? booking.id + ".release" : "",
            .type = "slot.release",
            .key = booking.slot_id,
            .subject = booking.id,

@@ -1,5 +1,7 @@
 #include "booking/slot_copy.h"
 
+#include "env/seam.h"
+
 namespace booking {
 
 std::optional<golf::Slot> find_copy(skald::Transaction& tx, const std::string& id) {
@@ -20,6 +22,8 @@ std::optional<golf::Slot> find_copy(skald::Transaction& tx, const std::string& i
 }
 
 void learn(skald::Transaction& tx, const golf::Slot& slot) {
+  if (!skald::seam::holds(skald::seam::Rule::newer_copy_kept))
+    tx.enqueue("DELETE FROM booking_slot WHERE id = $1", slot.id);
   tx.enqueue(
       "INSERT INTO booking_slot (id, course_id, starts_at, max_players, booked_players, price_per_player, currency, "
       "status, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO UPDATE SET "

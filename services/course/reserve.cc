@@ -3,12 +3,14 @@
 #include "course/saga_line.h"
 #include "course/slot_events.h"
 #include "course/validation.h"
+#include "env/seam.h"
 
 namespace course {
 
 using golf::Refusal;
 using golf::SlotStatus;
 using skald::Transaction;
+using skald::seam::Rule;
 
 // What trying to take seats has led to: the slot as it is left, or why not.
 struct SagaHandler::Seats {
@@ -43,19 +45,26 @@ std::optional<Refusal> refusal_of(const std::optional<StoredSlot>& slot, std::in
   if (!slot) return Refusal::SLOT_NOT_FOUND;
   if (slot->status == SlotStatus::CLOSED) return Refusal::SLOT_CLOSED;
   if (slot->starts_at <= now) return Refusal::SLOT_STARTED;
+  if (!skald::seam::holds(Rule::capacity_checked)) return std::nullopt;
   if (slot->status == SlotStatus::FULLY_BOOKED || players > slot->max_players - slot->booked_players)
     return Refusal::SLOT_FULL;
   return std::nullopt;
 }
 
+constexpr std::string_view kTake =
+    "UPDATE course_slot SET booked_players = booked_players + $2, status = CASE WHEN booked_players + $2 "
+    ">= max_players THEN 'FULLY_BOOKED' ELSE 'AVAILABLE' END, version = version + 1 "
+    "WHERE id = $1 AND version = $3 AND status = 'AVAILABLE' AND booked_players + $2 <= max_players "
+    "AND starts_at > $4";
+constexpr std::string_view kTakeUnbounded =
+    "UPDATE course_slot SET booked_players = booked_players + $2, status = CASE WHEN booked_players + $2 "
+    ">= max_players THEN 'FULLY_BOOKED' ELSE 'AVAILABLE' END, version = version + 1 "
+    "WHERE id = $1 AND version = $3 AND status <> 'CLOSED' AND starts_at > $4";
+
 // Where nothing has changed since `slot` was read; it then is what the row is.
 bool take(Transaction& tx, StoredSlot& slot, std::int64_t players) {
-  if (tx.execute("UPDATE course_slot SET booked_players = booked_players + $2, status = CASE WHEN booked_players + $2 "
-                 ">= max_players THEN 'FULLY_BOOKED' ELSE 'AVAILABLE' END, version = version + 1 "
-                 "WHERE id = $1 AND version = $3 AND status = 'AVAILABLE' AND booked_players + $2 <= max_players "
-                 "AND starts_at > $4",
-                 slot.id, players, slot.version, tx.now()) != 1)
-    return false;
+  const auto sql = skald::seam::holds(Rule::capacity_checked) ? kTake : kTakeUnbounded;
+  if (tx.execute(sql, slot.id, players, slot.version, tx.now()) != 1) return false;
   slot.booked_players += players;
   slot.status = slot.booked_players >= slot.max_players ? SlotStatus::FULLY_BOOKED : SlotStatus::AVAILABLE;
   ++slot.version;
@@ -118,11 +127,12 @@ void SagaHandler::reserve(Transaction& tx, const skald::Message& message) const 
   env_.observer.timing("course_dedupe_seconds", env_.clock.steady() - begun);
   if (!claimed) {
     if (was_released(tx, wanted)) return refuse(Refusal::SLOT_RELEASED);
-    return end("course_duplicates_total", "a reserve came again and changes nothing");
+    if (skald::seam::holds(Rule::reservation_looked_at))
+      return end("course_duplicates_total", "a reserve came again and changes nothing");
   }
   const Seats seats = take_seats(tx, wanted, line);
   if (seats.refusal) {
-    withdraw(tx, wanted);
+    if (skald::seam::holds(Rule::refused_reserve_withdrawn)) withdraw(tx, wanted);
     return refuse(*seats.refusal);
   }
   answer(tx, "slot.reserved", golf::SlotReserved{wanted.booking_id, wanted.slot_id, wanted.players},

@@ -1,6 +1,7 @@
 #include "host/booking_system.h"
 
 #include "course/course.h"
+#include "golf/ways.h"
 #include "notify/notify.h"
 #include "runtime/wakeup.h"
 
@@ -8,11 +9,10 @@ namespace skald::host {
 
 void each_way(const BookingUnits& units,
               const std::function<void(Unit& from, const std::string& type, Unit& to)>& carry) {
-  for (const char* type : {"slot.reserve", "slot.release"}) carry(units.booking, type, units.course);
-  for (const char* type : {"slot.reserved", "slot.reserve.failed", "slot.released", "slot.changed"})
-    carry(units.course, type, units.booking);
-  for (const char* type : {"booking.confirmed", "booking.failed", "booking.cancelled"})
-    carry(units.booking, type, units.notify);
+  const auto unit = [&units](std::string_view service) -> Unit& {
+    return service == "booking" ? units.booking : service == "course" ? units.course : units.notify;
+  };
+  for (const golf::Way& way : golf::kWays) carry(unit(way.from), std::string(way.type), unit(way.to));
 }
 
 void connect_in_process(const BookingUnits& units) {

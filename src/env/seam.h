@@ -82,6 +82,23 @@ enum class Rule {
   repetition_known,           // an action that comes again does nothing
   permit_checked,             // who holds a permit no longer has no effect
   version_gap_waits,          // versions are applied in the order of their numbers
+  // Between services.
+  landed_once,                // an event that comes again is not landed again
+  // The booking system.
+  reservation_looked_at,      // a reserve looks whether its booking has seats already
+  release_looks_at_state,     // a release frees what is reserved, and nothing else
+  early_release_remembered,   // a release that comes first keeps its reserve out
+  closed_stays_closed,        // seats that are given back do not open a slot
+  capacity_checked,           // nobody gets seats that there are not
+  refused_reserve_withdrawn,  // who gets no seats has no reservation
+  late_seats_given_back,      // seats that come after a booking's end are not kept
+  answer_known_again,         // a confirmed booking does not mind a second answer
+  timeout_gives_back,         // who gives up waiting wants no seats any more
+  confirm_looks_at_status,    // only what is pending is confirmed
+  charged_when_confirmed,     // the charge belongs to the decision to confirm
+  declined_gives_back,        // who cannot pay keeps no seats
+  released_under_one_id,      // a booking gives its seats back once
+  newer_copy_kept,            // older news of a slot change nothing
 };
 
 bool holds(Rule rule);

@@ -15,6 +15,7 @@
 #include "runtime/housekeeping.h"
 #include "runtime/loop.h"
 #include "runtime/saga_threads.h"
+#include "runtime/steps.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
 #include "store/tables/worker.h"
@@ -129,6 +130,28 @@ class Engine::Threads {
     if ((partitions & ~own) != 0) db_.announce(partitions_in(partitions & ~own));
   }
 
+  Duration relay() {
+    const Duration idle = relay_.run_once();
+    relay_in_hand_ = relay_.in_hand();
+    return idle;
+  }
+
+  Duration beat() {
+    if (relaying_.busy_for() > kStuckAfter || sagas_.busy_for() > kStuckCallAfter) {
+      env_.observer.log(Observer::Level::error,
+                        "a handler is stuck; this worker stops beating so that others can take over");
+      return options_.outbox.beat;
+    }
+    const auto before = membership_.view();
+    const auto result = membership_.run_once();
+    if (result.saga_due_in) sagas_.note_due(*result.saga_due_in);
+    if (result.live != 0 || membership_.view() != before) {
+      relay_.wake(result.live);
+      relaying_.wake();
+    }
+    return result.again_in;
+  }
+
   Env env_;
   Database& db_;
   EngineOptions options_;
@@ -152,28 +175,6 @@ class Engine::Threads {
   // Sagas are begun or claimed only under a lease that can be trusted.
   std::string worker_for_sagas() const {
     return options_.works && membership_.trusted() ? membership_.view()->worker : std::string();
-  }
-
-  Duration relay() {
-    const Duration idle = relay_.run_once();
-    relay_in_hand_ = relay_.in_hand();
-    return idle;
-  }
-
-  Duration beat() {
-    if (relaying_.busy_for() > kStuckAfter || sagas_.busy_for() > kStuckCallAfter) {
-      env_.observer.log(Observer::Level::error,
-                        "a handler is stuck; this worker stops beating so that others can take over");
-      return options_.outbox.beat;
-    }
-    const auto before = membership_.view();
-    const auto result = membership_.run_once();
-    if (result.saga_due_in) sagas_.note_due(*result.saga_due_in);
-    if (result.live != 0 || membership_.view() != before) {
-      relay_.wake(result.live);
-      relaying_.wake();
-    }
-    return result.again_in;
   }
 
   Duration announce() {
@@ -302,5 +303,22 @@ Engine::Imported Engine::import_dead_letters(std::string_view actor) {
 }
 
 void Engine::wake(std::string_view key) { threads_->wake(std::uint64_t{1} << partition_of(key)); }
+
+namespace runtime {
+
+Duration Steps::beat() { return engine_.threads_->beat(); }
+Duration Steps::relay() { return engine_.threads_->relay(); }
+Duration Steps::sagas() { return engine_.threads_->sagas_.step(); }
+Duration Steps::jobs() { return engine_.threads_->jobs_.run_once(); }
+bool Steps::relay_woken() const { return engine_.threads_->relay_.has_work(); }
+bool Steps::sagas_woken() const { return engine_.threads_->sagas_.woken(); }
+bool Steps::relay_idle() const { return engine_.threads_->relay_.in_hand() == 0; }
+void Steps::leave() { engine_.threads_->membership_.leave(); }
+void Steps::drain() {
+  engine_.threads_->relay_.drain();
+  engine_.threads_->sagas_.drain();
+}
+
+}  // namespace runtime
 
 }  // namespace skald

@@ -43,7 +43,14 @@ void SagaThreads::stop() {
   for (auto& loop : running_loops_) loop->stop();
 }
 
+Duration SagaThreads::step() {
+  woken_ = false;
+  const Duration idle = runner_.poll();
+  return runner_.run_one() ? Duration::zero() : std::min(idle, runner_.ready_in());
+}
+
 void SagaThreads::wake_threads() noexcept {
+  woken_ = true;
   if (!running_) return;
   polling_->wake();
   for (auto& loop : running_loops_) loop->wake();

@@ -131,6 +131,9 @@ constexpr std::string_view kLand =
     "$9::text[], $10::bigint[], $11::text[], $12::bigint[]) "
     "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at) "
     "ON CONFLICT (id) DO NOTHING RETURNING partition";
+// For the bug of landing what is there already.
+constexpr std::string_view kNextSeq = "SELECT '+' || (COALESCE(MAX(seq), 0) + 1) FROM skald_outbox";
+
 constexpr std::string_view kLandOne =
     "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
     "source, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) "
@@ -177,7 +180,9 @@ std::uint64_t land(Transaction& tx, std::span<const Landing> landings) {
   if (tx.on(Dialect::sqlite)) {
     for (const Landing& one : landings) {
       const Event& e = *one.event;
-      count(tx.query(kLandOne, e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
+      const std::string id =
+          seam::holds(seam::Rule::landed_once) ? e.id : e.id + tx.query(kNextSeq).get<std::string>(0, 0);
+      count(tx.query(kLandOne, id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
                      one.content_hash, one.retries_max, one.source, one.time, tx.now()));
     }
     return out;

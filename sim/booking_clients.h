@@ -1,0 +1,54 @@
+// Customers and admins of the booking system, by chance, over its paths; and the operators,
+// who replay dead letters and let old entries go.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/booking_ledger.h"
+#include "sim/booking_site.h"
+
+namespace skald::sim {
+
+class BookingClients {
+ public:
+  BookingClients(Stage& stage, BookingDisks& disks, BookingSite& site, BookingLedger& ledger)
+      : stage_(stage), disks_(disks), site_(site), ledger_(ledger) {}
+
+  void open_slots();
+  void act();
+  void operate();
+  // Dead letters and parked sagas of a service go on; false: there are none.
+  bool replay_dead(Service service, BookingUnit& unit);
+  // What customers were told of their requests holds.
+  void check_end();
+
+ private:
+  // One booking that a customer wants, however often it has to ask.
+  struct Wish {
+    std::string customer, key, body;
+    std::string booking;             // as it was answered first
+    bool settled = false;
+  };
+  struct Known {
+    std::string id, customer;
+  };
+
+  void book();
+  void ask(Wish& wish);
+  void ask_with_another_body(const Wish& wish);
+  void cancel();
+  void attend();
+  void change_slot();
+  std::vector<Known> bookings(std::string_view condition);
+
+  Stage& stage_;
+  BookingDisks& disks_;
+  BookingSite& site_;
+  BookingLedger& ledger_;
+  std::vector<std::string> slots_;
+  std::vector<Wish> wishes_;
+};
+
+}  // namespace skald::sim

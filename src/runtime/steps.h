@@ -1,0 +1,34 @@
+// An engine that is never started: whoever holds its steps calls them instead of its threads,
+// one at a time and in any order. The simulator does.
+#pragma once
+
+#include "skald/engine.h"
+
+namespace skald::runtime {
+
+class Steps {
+ public:
+  explicit Steps(Engine& engine) : engine_(engine) {}
+
+  // What its threads do in one round each; how long there is nothing to do, unless woken.
+  // They throw what the database throws.
+  Duration beat();
+  Duration relay();
+  Duration sagas();
+  Duration jobs();
+
+  // Whether there are news for the step since it was last called.
+  bool relay_woken() const;
+  bool sagas_woken() const;
+  // Nothing that was begun waits for its end.
+  bool relay_idle() const;
+
+  // What stop() does: begins nothing new, and hands the rest over.
+  void drain();
+  void leave();
+
+ private:
+  Engine& engine_;
+};
+
+}  // namespace skald::runtime
