@@ -21,7 +21,6 @@ EngineOptions engine_options(const Plan& plan, Service service) {
 
 void BookingObserver::count(std::string_view metric, std::int64_t) {
   if (metric == "course_released_early_total") stage_.markers.hit(Marker::release_overtakes_reserve);
-  if (metric == "booking_expired_by_net_total") stage_.markers.hit(Marker::expired_by_net);
 }
 
 void BookingObserver::log(Level, std::string_view message, std::string_view fields) {

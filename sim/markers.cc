@@ -103,7 +103,6 @@ constexpr Place kPlaces[] = {
     {"slot closed", Workload::booking},
     {"slot started", Workload::booking},
     {"saga timeout", Workload::booking},
-    {"expired by the net", Workload::booking},
     {"payment declined", Workload::booking},
     {"booking at no price", Workload::booking},
     {"refunded in part", Workload::booking},

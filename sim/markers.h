@@ -106,7 +106,6 @@ enum class Marker {
   slot_closed,
   slot_started,
   saga_timeout,
-  expired_by_net,
   payment_declined,
   free_of_charge,
   refunded_in_part,
