@@ -1,0 +1,96 @@
+// Events out of a JetStream stream into the inbox: fetched in batches, landed in
+// one transaction, acknowledged after that.
+//
+//   NatsInlet inlet(env, options, [&](std::span<const Message> events) { … }, …);
+//   inlet.set_partitions(mask);
+//   while (…) inlet.poll(1s, wake);
+//
+// Each event is landed at least once, and within a partition in the order of the
+// stream, as long as one process at a time has that partition. What was landed
+// before comes again after a crash between landing and acknowledging, and for the
+// whole window after each start of the server: land() dedupes by the event's id,
+// over the age of the stream at worst.
+//
+// Not thread safe. Starts no thread but those of the NATS library, which never
+// call out: everything happens inside of poll().
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bus/nats/link.h"
+#include "bus/nats/nats_consumer.h"
+#include "skald/bus.h"
+
+namespace skald {
+
+struct NatsInletOptions {
+  NatsOptions connection;
+  std::string service;  // who consumes: each service gets every event
+  std::string topic;    // whose events
+  std::size_t in_flight_max = 1024;  // fetched and not landed, over all partitions
+  // How far a server may fall back when it comes up again: well above the 60 s
+  // between its syncs.
+  std::chrono::seconds window = 10min;
+};
+
+class NatsInlet {
+ public:
+  // Returns when everything is committed; throws where it is not, and is then
+  // called again with the same events first.
+  using Land = std::function<void(std::span<const Message> events)>;
+  // What is no CloudEvent is told of here and acknowledged. Must be prepared to
+  // be told twice. What it throws counts as what land() throws.
+  using OnUnreadable = std::function<void(std::string_view subject, std::string_view bytes, std::string_view why)>;
+
+  // Throws Invalid (NATS_…) for options that cannot work. Connects in poll().
+  NatsInlet(const Env& env, NatsInletOptions options, Land land, OnUnreadable on_unreadable);
+  NatsInlet(const NatsInlet&) = delete;
+  NatsInlet& operator=(const NatsInlet&) = delete;
+
+  // Bit n: partition n is ours. What was fetched of others is dropped unlanded.
+  void set_partitions(std::uint64_t mask);
+
+  // Lands what has come, or waits at most `wait` for something to come or for one
+  // of `wake` to become readable.
+  void poll(Duration wait, std::span<const int> wake = {});
+
+  bool is_up() const { return link_.is_up(); }
+  std::string why_down() const { return link_.why_down(); }
+  std::size_t unlanded() const { return arrived_.size(); }
+
+ private:
+  struct Arrived {
+    int partition;
+    NatsMessage message;
+  };
+
+  void on_up();
+  void on_down();
+  void on_message(NatsMessage message);
+  void land();
+  void land_first(std::size_t count);
+  void go_on();
+  Duration shorten(Duration wait) const;
+  std::size_t share() const;  // of one partition in in_flight_max
+
+  Env env_;
+  const NatsInletOptions options_;
+  const Land land_;
+  const OnUnreadable on_unreadable_;
+  const std::string subject_prefix_;
+  std::uint64_t mask_ = 0;
+  std::deque<NatsConsumer> consumers_;  // by partition
+  std::deque<Arrived> arrived_;
+  std::array<std::size_t, kPartitions> waiting_{};  // of arrived_, by partition
+  int failures_ = 0;                                // of land(), in a row
+  Instant land_at_{};
+  NatsLink link_;  // last: it goes first, and calls nobody after that
+};
+
+}  // namespace skald
