@@ -71,23 +71,35 @@ std::string NatsLink::why_down() const {
   return cut_text(out, 500);
 }
 
-// The library retries only until it is connected for the first time (its
-// "reconnect" is off): then `up` comes, and with the connection's end `down`.
+// The first attempt is ours, because it tells why it failed. A server that cannot
+// be reached is then looked for by a thread of the library, until it is connected
+// for the first time (the library's "reconnect" is off): then `up` comes, and with
+// the connection's end `down`.
 void NatsLink::open() {
   session_ = NatsMailbox::begin_session(mailbox_);
+  natsStatus status = connect(false);
+  if (status == NATS_NO_SERVER || status == NATS_TIMEOUT) status = connect(true);
+  if (status == NATS_OK) return begin();
+  if (status == NATS_NOT_YET_CONNECTED) return;
+  const char* text = nats_GetLastError(nullptr);
+  end(text == nullptr ? natsStatus_GetText(status) : cut_text(text, 200));
+}
+
+natsStatus NatsLink::connect(bool in_background) {
   void* const closure = reinterpret_cast<void*>(session_);
   natsOptions* const settings = settings_.get();
   natsConnection* created = nullptr;
   natsStatus status = natsOptions_SetAllowReconnect(settings, false);
   if (status == NATS_OK) status = natsOptions_SetMaxReconnect(settings, -1);
-  if (status == NATS_OK) status = natsOptions_SetRetryOnFailedConnect(settings, true, on_connected, closure);
+  if (status == NATS_OK)
+    status =
+        natsOptions_SetRetryOnFailedConnect(settings, in_background, in_background ? on_connected : nullptr, closure);
   if (status == NATS_OK) status = natsOptions_SetCustomReconnectDelay(settings, on_reconnect_delay, closure);
   if (status == NATS_OK) status = natsOptions_SetClosedCB(settings, on_closed, closure);
   if (status == NATS_OK) status = natsOptions_SetErrorHandler(settings, on_error, closure);
   if (status == NATS_OK) status = natsConnection_Connect(&created, settings);
   connection_.reset(created);
-  if (status == NATS_OK) begin();
-  else if (status != NATS_NOT_YET_CONNECTED) end(natsStatus_GetText(status));
+  return status;
 }
 
 void NatsLink::begin() {
@@ -166,8 +178,11 @@ void NatsLink::poll(Duration wait, std::span<const int> wake) {
   if (session_ == 0) until = std::min(until, open_at_);
   if (!deadlines_.empty()) until = std::min(until, deadlines_.begin()->first);
   mailbox_->wait(until - now, wake);
-  while (auto entry = mailbox_->take())
+  for (std::size_t left = kPerPoll; left > 0; --left) {
+    auto entry = mailbox_->take();
+    if (!entry) break;
     if (entry->session == session_) handle(std::move(*entry));
+  }
   expire();
 }
 

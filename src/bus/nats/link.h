@@ -47,6 +47,9 @@ class NatsLink {
     std::function<void()> down;                   // it ended; what was asked has been answered
     std::function<void(NatsMessage)> message = {};  // that answers no request
   };
+  // One poll() hands out at most this many, so that a caller with a deadline (a
+  // heartbeat) comes back to its loop.
+  static constexpr std::size_t kPerPoll = 1024;
   using Answer = std::function<void(NatsReply)>;
   using Headers = std::vector<std::pair<const char*, std::string>>;
   enum class Sent { yes, too_large, no };  // `no`: not connected (any more)
@@ -92,6 +95,7 @@ class NatsLink {
   };
 
   void open();
+  natsStatus connect(bool in_background);
   void begin();
   void end(std::string why);
   void handle(NatsMailbox::Entry entry);

@@ -72,11 +72,13 @@ Duration NatsBus::shorten(Duration wait) const {
 void NatsBus::on_up() { prepare(); }
 
 void NatsBus::on_down() {
+  if (phase_ == Phase::held) suspected_ = true;  // what was begun is to be done
   phase_ = Phase::down;
   forget_backlog();
 }
 
 void NatsBus::forget_backlog() {
+  ++backlog_round_;
   for (Backlog& backlog : backlog_) backlog = {};
   republishing_ = 0;
 }
@@ -163,9 +165,11 @@ void NatsBus::publish_backlog() {
     Backlog& backlog = backlog_[static_cast<std::size_t>(partition)];
     if (backlog.messages.empty() || backlog.under_way || backlog.not_before > now) continue;
     const std::string id = backlog.messages.front().event.id;
-    const auto sent = publish(backlog.messages.front(), [this, partition, id](const NatsReply& reply) {
-      on_republished(partition, outcome_of(reply, id));
-    });
+    const auto sent =
+        publish(backlog.messages.front(), [this, partition, id, round = backlog_round_](const NatsReply& reply) {
+          const Outcome outcome = outcome_of(reply, id);
+          if (round == backlog_round_) on_republished(partition, outcome);
+        });
     if (sent == NatsLink::Sent::yes) backlog.under_way = true;
     else if (sent == NatsLink::Sent::too_large)
       on_republished(partition, Outcome::refused("it is too large for NATS now"));
@@ -174,7 +178,6 @@ void NatsBus::publish_backlog() {
 }
 
 void NatsBus::on_republished(int partition, const Outcome& outcome) {
-  if (phase_ != Phase::held) return;
   Backlog& backlog = backlog_[static_cast<std::size_t>(partition)];
   backlog.under_way = false;
   if (outcome.verdict == Verdict::retry) {

@@ -139,6 +139,7 @@ class NatsBus final : public Bus {
   std::deque<Ended> ended_;
 
   std::array<Backlog, kPartitions> backlog_;
+  std::uint64_t backlog_round_ = 0;  // answers to an earlier one are not for this
   std::size_t republishing_ = 0;
   bool resumed_ = false;    // the keeper has given everything
   bool suspected_ = false;  // no proof will do: the keeper is to be asked

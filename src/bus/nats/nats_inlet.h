@@ -54,6 +54,7 @@ class NatsInlet {
   NatsInlet& operator=(const NatsInlet&) = delete;
 
   // Bit n: partition n is ours. What was fetched of others is dropped unlanded.
+  // Not from inside of land().
   void set_partitions(std::uint64_t mask);
 
   // Lands what has come, or waits at most `wait` for something to come or for one

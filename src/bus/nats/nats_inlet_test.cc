@@ -92,9 +92,8 @@ TEST_F(NatsInletTest, ACrashBetweenLandingAndAcknowledgingLandsAgainAndLosesNoth
   inlet.reset();
   inbox.crash_after_commit = false;
   inlet = open();
-  inbox.poll_until(*inlet, 30);
+  while (inbox.size() < 30 || inbox.duplicates() < static_cast<int>(landed)) inlet->poll(1s);
   EXPECT_EQ(inbox.by_key(), sender.all());
-  EXPECT_GE(inbox.duplicates(), static_cast<int>(landed));
 }
 
 TEST_F(NatsInletTest, EventsThatWereFetchedByADeadProcessComeBeforeLaterOnes) {

@@ -29,8 +29,8 @@ struct NatsOptions {
     std::string certificate_file, key_file;  // the client's own, where the server asks for one
   } tls;
 
-  // Of one attempt at one server. The first attempt after a lost connection is
-  // made inside of poll(), so poll() may take this much longer than asked.
+  // Of one attempt at one server. The first two attempts after a lost connection
+  // are made inside of poll(): where packets vanish it takes that much longer.
   std::chrono::milliseconds connect_timeout = 1s;
   // Between attempts, for ever: doubles from the first to the second, jittered.
   std::chrono::milliseconds reconnect_min = 50ms, reconnect_max = 5s;

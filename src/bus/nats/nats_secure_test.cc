@@ -1,0 +1,119 @@
+// Who may connect, and to whom.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "bus/nats/nats_fixture.h"
+#include "conformance/bus_conformance.h"
+#include "skald/error.h"
+
+namespace skald::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class NatsSecureTest : public ::testing::Test, protected Scene {
+ protected:
+  Outcome send(const NatsBusOptions& options) {
+    NatsBus bus(env, options);
+    std::optional<Outcome> result;
+    bus.send(make_message("event-1"), [&](Outcome outcome) { result = std::move(outcome); });
+    bus.poll(0s);  // an attempt to connect, with all that can be known of it
+    if (bus.server_id().empty()) clock.advance(5s);
+    while (!result) bus.poll(1s);
+    return *result;
+  }
+  NatsBusOptions options(const NatsServer& server) { return bus_options(server.url(), "secure"); }
+};
+
+TEST_F(NatsSecureTest, UserAndPasswordAreShownToTheServerOnly) {
+  NatsServer server(R"(authorization { user: "app", password: "right-word" })");
+  NatsBusOptions chosen = options(server);
+  chosen.connection.user = "app";
+  chosen.connection.password = "right-word";
+  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+  chosen.connection.password = "wrong-word";
+  const Outcome wrong = send(chosen);
+  EXPECT_EQ(wrong.verdict, Verdict::retry);
+  EXPECT_THAT(wrong.error, HasSubstr("Authorization Violation"));
+  EXPECT_THAT(wrong.error, HasSubstr("check the user"));
+  EXPECT_THAT(wrong.error, Not(HasSubstr("wrong-word")));
+  for (const std::string& line : log.lines()) EXPECT_THAT(line, Not(HasSubstr("-word")));
+}
+
+TEST_F(NatsSecureTest, ATokenOpens) {
+  NatsServer server(R"(authorization { token: "right-token" })");
+  NatsBusOptions chosen = options(server);
+  EXPECT_EQ(send(chosen).verdict, Verdict::retry);
+  chosen.connection.token = "right-token";
+  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+}
+
+// Two authorities; the first one signed the server and a client.
+class NatsTlsTest : public NatsSecureTest {
+ protected:
+  void SetUp() override {
+    for (const std::string authority : {"ca", "other"})
+      openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=" + authority +
+              " -keyout " + authority + ".key -out " + authority + ".pem");
+    make_certificate("server", "DNS:localhost");
+    make_certificate("client", "DNS:localhost");
+  }
+  void make_certificate(const std::string& who, const std::string& host) {
+    openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=skald-test -addext subjectAltName=" +
+            host + " -keyout " + who + ".key -out " + who + ".csr");
+    openssl("x509 -req -days 2 -copy_extensions copy -CA ca.pem -CAkey ca.key -CAcreateserial -in " + who +
+            ".csr -out " + who + ".pem");
+  }
+  void openssl(const std::string& arguments) {
+    const std::string command = "cd '" + folder.path().string() + "' && openssl " + arguments + " 2>openssl.log";
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  }
+  std::string file(const std::string& name) const { return (folder.path() / name).string(); }
+  std::string server_settings(const std::string& more = {}) const {
+    return "tls { cert_file: \"" + file("server.pem") + "\", key_file: \"" + file("server.key") + "\"" + more + " }";
+  }
+  NatsBusOptions tls_options(const NatsServer& server, const std::string& authority) {
+    NatsBusOptions chosen = options(server);
+    chosen.connection.urls = {"tls://localhost:" + std::to_string(server.port())};
+    chosen.connection.tls.required = true;
+    chosen.connection.tls.ca_file = file(authority + ".pem");
+    return chosen;
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(NatsTlsTest, AServerIsTrustedByItsAuthorityAndByNoOther) {
+  NatsServer server(server_settings());
+  EXPECT_EQ(send(tls_options(server, "ca")).verdict, Verdict::delivered);
+  const Outcome stranger = send(tls_options(server, "other"));
+  EXPECT_EQ(stranger.verdict, Verdict::retry);
+  EXPECT_THAT(stranger.error, HasSubstr("SSL"));
+}
+
+TEST_F(NatsTlsTest, AServerWhoseCertificateIsForAnotherHostIsNotTrusted) {
+  make_certificate("server", "DNS:elsewhere.invalid");
+  NatsServer server(server_settings());
+  EXPECT_EQ(send(tls_options(server, "ca")).verdict, Verdict::retry);
+}
+
+TEST_F(NatsTlsTest, AServerWithoutTlsIsNotUsedWhereTlsIsRequired) {
+  NatsServer server;
+  EXPECT_EQ(send(tls_options(server, "ca")).verdict, Verdict::retry);
+}
+
+TEST_F(NatsTlsTest, AServerThatAsksForACertificateGetsIt) {
+  NatsServer server(server_settings(", ca_file: \"" + file("ca.pem") + "\", verify: true"));
+  NatsBusOptions chosen = tls_options(server, "ca");
+  EXPECT_EQ(send(chosen).verdict, Verdict::retry);
+  chosen.connection.tls.certificate_file = file("client.pem");
+  chosen.connection.tls.key_file = file("client.key");
+  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+}
+
+}  // namespace
+}  // namespace skald::test
