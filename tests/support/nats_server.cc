@@ -72,9 +72,13 @@ void NatsServer::start() {
   port_ = std::stoi(log.substr(log.find(mark) + mark.size()));
 }
 
-void NatsServer::stop() {
+void NatsServer::stop() { end(SIGKILL); }
+
+void NatsServer::stop_cleanly() { end(SIGTERM); }
+
+void NatsServer::end(int signal) {
   if (pid_ < 0) return;
-  kill(pid_, SIGKILL);
+  kill(pid_, signal);
   waitpid(pid_, nullptr, 0);
   close(log_);
   pid_ = log_ = -1;

@@ -29,8 +29,9 @@ class NatsServer {
   std::string url() const { return "nats://127.0.0.1:" + std::to_string(port_); }
   std::filesystem::path folder() const { return folder_.path(); }
 
-  void stop();   // kill -9
-  void start();  // on the same port; returns when it takes connections
+  void stop();          // kill -9
+  void stop_cleanly();  // positions of consumers, which it writes late, are written
+  void start();         // on the same port; returns when it takes connections
   void restart() { stop(), start(); }
 
   // While stopped: keeps the whole store aside, and puts it back.
@@ -40,6 +41,8 @@ class NatsServer {
   void restore_messages(const std::string& stream);
 
  private:
+  void end(int signal);
+
   TemporaryFolder folder_;
   std::string settings_;
   pid_t pid_ = -1;
