@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,7 @@ void NatsServer::start() {
   fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
   pid_ = fork();
   if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no server behind
     dup2(ends[1], 2);
     execl(path.c_str(), path.c_str(), "--config", name.c_str(), nullptr);
     _exit(127);
