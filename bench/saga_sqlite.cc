@@ -36,9 +36,10 @@ void measure_saga_sqlite(const Options& options, Report& report) {
   for (const Entrant& entrant : entrants)
     rows.push_back({entrant.name, number(median(entrant.rates)), number(ours / median(entrant.rates), 2) + "x",
                     number(median(entrant.cpu_us), 1)});
-  report.setting("order saga on SQLite",
-                 "synchronous=FULL, WAL; the same saga; by hand: one thread, prepared statements, the step's business "
-                 "row, saga row and outbox row");
+  report.setting(
+      "order saga on SQLite",
+      "synchronous=FULL, WAL; the same saga; by hand: one thread, prepared statements, the step's business "
+      "row, saga row and outbox row (one per step; the loops on PostgreSQL write one per saga, as skald does)");
   report.table("Order sagas on SQLite: per second", {"who", "sagas/s", "skald is", "CPU us/saga"}, rows);
   report.check("order saga on SQLite, against a hand-written loop with 64 steps in each commit",
                {Target::Kind::at_least, 0.5}, ours / median(entrants.back().rates));

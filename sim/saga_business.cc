@@ -64,7 +64,7 @@ void fail_order(Local& step, SimOrder&) {
 
 using Access = RowAccess::Kind;
 
-// One row's columns, changed by what `set` says.
+// `sql` changes the row of `key` ($1) by or to $2, and counts its version up.
 void change(Local& step, Access kind, std::string_view resource, const std::string& key, const std::string& sql,
             std::int64_t by) {
   const Rows written = step->query(sql + " RETURNING version", key, by);

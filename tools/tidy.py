@@ -32,7 +32,7 @@ HEADERS = {
     "error": "base", "time": "base", "event": "base", "json": "base", "row": "base", "schema": "base",
     "entry": "base",
     "env": "env", "id": "env",
-    "database": "store", "typed_rows": "store",
+    "database": "store", "typed_rows": "store", "checklist": "store", "conditions": "base",
     "bus": "bus",
     "dead_letter": "dead_letter",
     "outbox": "outbox",
@@ -109,10 +109,9 @@ def handed_in(tree):
                 yield path, number, f"{found[0]} is used; take time, randomness and threads from skald::Env or src/runtime"
 
 
-def folder_dependencies(tree):
+def folder_dependencies(tree, path="src/CMakeLists.txt"):
     """folder -> (folders it may include, folders its tests may), from skald_folder(NAME DEPS … TEST_DEPS …)."""
     direct, tests = {}, {}
-    path = "src/CMakeLists.txt"
     text = re.sub(r"#.*", "", tree.text(path)) if path in tree.files else ""
     for name, arguments in re.findall(r"skald_folder\(\s*(\w+)([^)]*)\)", text):
         kind, lists = None, {"DEPS": set(), "TEST_DEPS": set(), "LIBS": set()}
@@ -163,6 +162,7 @@ def direction(tree):
 def services_on_public_headers(tree):
     private = {"src", "sim", "tests", "bench"} | set(folder_dependencies(tree))
     private |= {path.split("/")[1] for path in tree.files if path.startswith("services/") and path.count("/") > 1}
+    shared = folder_dependencies(tree, "services/CMakeLists.txt")
     for path in tree.having(".cc", ".h"):
         if not path.startswith("services/"):
             continue
@@ -171,8 +171,8 @@ def services_on_public_headers(tree):
             continue  # the bootstrap wires what services must not know: adapters, threads, the HTTP server
         for number, included in tree.includes(path):
             top = included.removeprefix("services/").split("/")[0]
-            if top in private and top not in (own, "host"):
-                yield path, number, f"a service must not include {included}; only skald/, its own folder and services/host"
+            if top in private and top not in {own, "host", *shared.get(own, ((),))[0]}:
+                yield path, number, f"a service must not include {included}; only skald/, its own folder and its DEPS"
 
 
 def dead_headers(tree):

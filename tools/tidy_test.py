@@ -82,7 +82,14 @@ class TidyTest(unittest.TestCase):
         for included in ("store/pool.h", "order/table.h", "sim/world.h", "services/order/table.h"):
             with self.subTest(included):
                 self.finds("services_on_public_headers", "services/donation/late.cc", f'#include "{included}"',
-                           **{"services/order/order.cc": ""})
+                           **{"services/order/order.cc": "",
+                              "services/CMakeLists.txt": CLEAN["services/CMakeLists.txt"] +
+                                                         "skald_folder(donation DEPS golf)\n"})
+
+    def test_a_service_may_include_what_it_depends_on(self):
+        tree = {"services/donation/late.cc": '#include "golf/slot.h"\n', "services/golf/slot.h": "#pragma once\n",
+                "services/CMakeLists.txt": CLEAN["services/CMakeLists.txt"] + "skald_folder(donation DEPS golf)\n"}
+        self.assertEqual(violations(tree), [])
 
     def test_a_header_that_nobody_includes_is_found(self):
         self.finds("dead_headers", "src/store/lonely.h", '#include "store/lonely.h"')

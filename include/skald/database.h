@@ -266,6 +266,9 @@ struct SqliteOptions {
 
 struct PostgresOptions {
   std::string url;                     // postgresql://…
+  // Lets several engines share one database: each has its tables in a schema of its own,
+  // which migrate() creates. Lower-case letters and '_'; empty: the user's standard one.
+  std::string schema = {};
   int connections = 16;
   Duration lock_timeout = 5s;
   Duration idle_in_transaction_timeout = 2s;   // shorter than any lease

@@ -82,6 +82,11 @@ class Engine {
   // The hash that the outbox keeps with an event of this subject, type and payload.
   std::string content_hash(const Event& event) const;
 
+  // Events that other services have sent, in their order: kept like our own from here on,
+  // and handled by our consumers with the same order per key, retries and dead letters.
+  // Those that are known are left out. Returns when they are durable.
+  void land(std::span<const Message> messages);
+
   // Operators' decisions, in the caller's transaction (see dead letters in
   // docs/operating.md). `actor` goes into the audit.
   void replay(Transaction& tx, std::string_view id, std::string_view actor);

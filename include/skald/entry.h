@@ -20,6 +20,7 @@ struct Entry {
   std::int64_t seq = 0;              // commit order within a key
   int partition = 0;
   Event event;
+  std::string source;                // the service that it came from; empty: this one
   std::string content_hash;
   EntryStatus status = EntryStatus::PENDING;
   int attempts = 0;                  // begun so far, counted by the claim itself

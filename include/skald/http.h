@@ -78,6 +78,14 @@ struct Listing {
   BOOST_DESCRIBE_CLASS(Listing, (), (items, next_cursor), (), ())
 };
 
+// What an engine has, with the name of the service whose engine it is: one process may
+// run several, each on a database of its own.
+template <class T>
+struct OfService : T {
+  std::string service;
+  BOOST_DESCRIBE_CLASS(OfService, (T), (service), (), ())
+};
+
 // One page of a list: `{items, nextCursor?}`. `limit` (1..200, default 50) and
 // `cursor` come from the query; a cursor is opaque to clients and holds the sort
 // values of the last row they were given.
@@ -120,6 +128,16 @@ using Handler = std::function<Response(const Request&)>;
 using WriteHandler = std::function<Response(const Request&, Transaction&)>;
 using StreamHandler = std::function<Stream(const Request&)>;
 
+// Where one request writes, and what it does there.
+struct WriteTarget {
+  Database& db;
+  WriteHandler handler;
+  // What must be asked before the transaction begins, unless the request's Idempotency-Key
+  // has its answer already. May refuse by throwing.
+  std::function<void(const Request&)> prepare = {};
+};
+using WriteChoice = std::function<WriteTarget(const Request&)>;
+
 // What /openapi.json says of a route.
 struct Doc {
   std::string summary = {};
@@ -150,14 +168,22 @@ class Router {
   virtual ~Router() = default;
   virtual void get(std::string path, Access access, Doc doc, Handler handler) = 0;
   // `db` holds the effect and the idempotency keys; it outlives the router.
-  virtual void write(Database& db, std::string method, std::string path, Access access, Doc doc,
-                     WriteHandler handler) = 0;
+  void write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) {
+    write(std::move(method), std::move(path), access, std::move(doc),
+          [&db, handler = std::move(handler)](const Request&) { return WriteTarget{db, std::cref(handler)}; });
+  }
+  // The same where the database depends on the request. A request that is repeated with its
+  // Idempotency-Key must go to the database that it went to first.
+  virtual void write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) = 0;
   virtual void stream(std::string path, Access access, Doc doc, StreamHandler handler) = 0;
   // A POST whose handler brings its own transactions, as starting a saga does. It must
   // be harmless to repeat: there is no Idempotency-Key for it but what the handler makes of it.
   virtual void act(std::string path, Access access, Doc doc, Handler handler) = 0;
   void post(Database& db, std::string path, Access access, Doc doc, WriteHandler handler) {
     write(db, "POST", std::move(path), access, std::move(doc), std::move(handler));
+  }
+  void post(std::string path, Access access, Doc doc, WriteChoice choose) {
+    write("POST", std::move(path), access, std::move(doc), std::move(choose));
   }
 };
 

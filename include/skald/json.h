@@ -39,8 +39,10 @@ concept Described = boost::describe::has_describe_members<T>::value && !std::is_
 template <class T>
 concept DescribedEnum = boost::describe::has_describe_enumerators<T>::value;
 
+// Those of its described bases come first.
 template <class T>
-using MembersOf = boost::describe::describe_members<T, boost::describe::mod_any_access>;
+using MembersOf =
+    boost::describe::describe_members<T, boost::describe::mod_any_access | boost::describe::mod_inherited>;
 
 std::string to_camel(std::string_view snake);
 

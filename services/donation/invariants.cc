@@ -5,22 +5,11 @@
 namespace donation {
 namespace {
 
+using skald::Checklist;
+using skald::Invariants;
 using skald::Transaction;
 
 constexpr skald::Duration kStalledAfter = std::chrono::minutes(5);
-
-class Checklist {
- public:
-  void add(std::string name, std::int64_t offences, const std::string& what) {
-    const bool ok = offences == 0;
-    result_.ok = result_.ok && ok;
-    result_.checks.push_back({std::move(name), ok, ok ? "none: " + what : std::to_string(offences) + ": " + what});
-  }
-  Invariants take() { return std::move(result_); }
-
- private:
-  Invariants result_;
-};
 
 }  // namespace
 
@@ -33,15 +22,15 @@ Invariants check_invariants(skald::Engine& engine, Transaction& tx) {
                static_cast<int>(skald::EntryStatus::PROCESSING), kAccepted, tx.now() - kStalledAfter)
           .get<std::int64_t>(0, 0);
   Checklist list;
-  list.add("request-ids-unique", repeated, "donations that share a requestId");
-  list.add("one-entry-per-donation", report.count_of(Kind::MISSING_ENTRY) + report.count_of(Kind::ORPHAN_ENTRY),
-           "donations without an entry, or entries without their donation, of " + std::to_string(report.donations) +
-               " donations");
-  list.add("status-agrees", report.count_of(Kind::STATUS_DISAGREES), "donations whose status is not their entry's");
-  list.add("content-agrees", report.count_of(Kind::CONTENT_DISAGREES),
-           "entries that do not say what was donated, or have another hash");
-  list.add("ends-explained", report.count_of(Kind::UNEXPLAINED_END), "DEAD_LETTER entries without a dead letter");
-  list.add("nothing-stalled", stalled, "entries in PROCESSING for more than 5 minutes");
+  list.none("request-ids-unique", repeated, "donations that share a requestId");
+  list.none("one-entry-per-donation", report.count_of(Kind::MISSING_ENTRY) + report.count_of(Kind::ORPHAN_ENTRY),
+            "donations without an entry, or entries without their donation, of " + std::to_string(report.donations) +
+                " donations");
+  list.none("status-agrees", report.count_of(Kind::STATUS_DISAGREES), "donations whose status is not their entry's");
+  list.none("content-agrees", report.count_of(Kind::CONTENT_DISAGREES),
+            "entries that do not say what was donated, or have another hash");
+  list.none("ends-explained", report.count_of(Kind::UNEXPLAINED_END), "DEAD_LETTER entries without a dead letter");
+  list.none("nothing-stalled", stalled, "entries in PROCESSING for more than 5 minutes");
   return list.take();
 }
 

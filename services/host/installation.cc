@@ -1,12 +1,14 @@
 #include "host/installation.h"
 
 #include <algorithm>
+#include <span>
 
 #include "bus/webhook/discord.h"
 #include "cli/command.h"
 #include "cli/data_folder.h"
 #include "cli/nearest.h"
 #include "donation/donation.h"
+#include "host/booking_system.h"
 #include "http/engine_paths.h"
 #include "http/idempotency.h"
 #include "order/order.h"
@@ -17,42 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class Place { sqlite, memory, postgres };
-
-Place place_of(const cli::Settings& settings) {
-  const std::string& url = settings.text("db");
-  if (url.empty() || url.starts_with("sqlite:")) return Place::sqlite;
-  if (url == "memory:") return Place::memory;
-  if (url.starts_with("postgresql://") || url.starts_with("postgres://")) return Place::postgres;
-  throw Invalid("BAD_SETTING", "db must be sqlite:DIR, postgresql://… or memory:");
-}
-
-fs::path sqlite_folder(const cli::Settings& settings) {
-  const std::string& url = settings.text("db");
-  const std::string folder = url.empty() ? settings.text("data") : url.substr(std::string_view("sqlite:").size());
-  if (folder.empty()) throw Invalid("BAD_SETTING", "db must name a folder: sqlite:DIR");
-  return folder;
-}
-
-fs::path sqlite_file(const cli::Settings& settings) { return sqlite_folder(settings) / "donation.db"; }
-
-std::unique_ptr<Database> open_database(Env env, const cli::Settings& settings) {
-  switch (place_of(settings)) {
-    case Place::memory: return open_sqlite(env, {.path = ":memory:"});
-    case Place::postgres: {
-      PostgresOptions options;
-      options.url = settings.text("db");
-      options.connections = static_cast<int>(settings.integer("postgres.connections"));
-      return open_postgres(env, options);
-    }
-    case Place::sqlite: break;
-  }
-  cli::DataFolder(sqlite_folder(settings)).create();
-  return open_sqlite(env, {.path = sqlite_file(settings).string()});
-}
-
-EngineOptions engine_options(const cli::Settings& settings, Installation::Purpose purpose, Alerts* alerts) {
+EngineOptions engine_options(const cli::Settings& settings, Installation::Purpose purpose, Part part, Alerts* alerts) {
   EngineOptions out;
+  const std::string own(part == Part::donation ? "" : "-" + std::string(enum_name(part)));
+  if (part != Part::donation) out.outbox.source = "/" + std::string(enum_name(part));
   out.outbox.retries_max = static_cast<int>(settings.integer("outbox.retries_max"));
   out.outbox.backoff_first = settings.duration("outbox.backoff_first");
   out.outbox.on_dead_letter =
@@ -63,7 +33,7 @@ EngineOptions engine_options(const cli::Settings& settings, Installation::Purpos
   out.saga_retention = settings.duration("sagas.retention");
   out.record_history = settings.enabled("history.record");
   out.history_retention = settings.duration("history.retention");
-  out.fallback_file = (fs::path(settings.text("data")) / "dead-letters").string();
+  out.fallback_file = (fs::path(settings.text("data")) / ("dead-letters" + own)).string();
   if (alerts != nullptr)
     out.alert = [alerts](std::string_view code, std::string_view text) { alerts->raise(code, text); };
   out.works = purpose != Installation::Purpose::inspect;
@@ -78,61 +48,91 @@ http::Authenticator authenticator(Env env, const cli::Settings& settings, Instal
                        configured ? Authenticator::Tokenless::refused : Authenticator::Tokenless::admin);
 }
 
-void check_services(const cli::Settings& settings) {
-  const std::vector<std::string> known = {"all", "donation", "order"};
-  for (const std::string& name : settings.list("services"))
-    if (std::ranges::find(known, name) == known.end())
-      throw Invalid("BAD_SETTING", "there is no service " + name + cli::did_you_mean(name, known));
-  if (settings.text("bus") != "memory:")
-    throw Invalid("BAD_SETTING", "bus must be memory:, the only one there is so far");
-}
-
 bool wants(const cli::Settings& settings, std::string_view service) {
   const auto names = settings.list("services");
   return std::ranges::any_of(names, [&](const std::string& name) { return name == service || name == "all"; });
 }
 
+bool wants_all_of(const cli::Settings& settings, std::span<const std::string_view> services) {
+  return std::ranges::all_of(services, [&](std::string_view service) { return wants(settings, service); });
+}
+bool wants_any_of(const cli::Settings& settings, std::span<const std::string_view> services) {
+  return std::ranges::any_of(services, [&](std::string_view service) { return wants(settings, service); });
+}
+
+constexpr std::string_view kBookingSystem[] = {"booking", "course", "notify", "user-api"};
+
+void check_services(const cli::Settings& settings) {
+  const std::vector<std::string> known = {"all", "donation", "order", "booking", "course", "notify", "user-api"};
+  for (const std::string& name : settings.list("services"))
+    if (std::ranges::find(known, name) == known.end())
+      throw Invalid("BAD_SETTING", "there is no service " + name + cli::did_you_mean(name, known));
+  if (settings.text("bus") != "memory:")
+    throw Invalid("BAD_SETTING", "bus must be memory:, the only one there is so far");
+  if (wants_any_of(settings, kBookingSystem) && !wants_all_of(settings, kBookingSystem))
+    throw Invalid("BAD_SETTING",
+                  "with bus memory: the services booking, course, notify and user-api run in one process: name all "
+                  "four, or none");
+}
+
 }  // namespace
 
-bool exists(const cli::Settings& settings) {
-  return place_of(settings) != Place::sqlite || fs::exists(sqlite_file(settings));
-}
-
-std::string shown_database(const cli::Settings& settings) {
-  return place_of(settings) == Place::sqlite ? "sqlite " + sqlite_file(settings).string() : settings.shown("db");
-}
-
-WebhookOptions webhook_options(const cli::Settings& settings, const std::string& url) {
+WebhookOptions webhook_options(const cli::Settings& settings, const std::string& url, std::string_view secret_setting) {
   WebhookOptions out;
   out.url = url;
-  out.secret = settings.text("donation.webhook_secret");
+  out.secret = settings.text(secret_setting);
   if (out.secret.empty()) out.secret = cli::DataFolder(settings.text("data")).secret("webhook-secret");
   out.allow_private = settings.enabled("webhook.allow_private");
   return out;
 }
 
-Installation::Installation(Env env, Metrics& metrics, const cli::Settings& settings, Purpose purpose) {
+Installation::Installation(Env env, Metrics& metrics, const cli::Settings& settings, Purpose purpose, Publish publish) {
   check_services(settings);
-  database_ = open_database(env, settings);
   const std::string& alert_url = settings.text("alert.webhook");
   if (purpose != Purpose::inspect && !alert_url.empty())
-    alerts_ = std::make_unique<Alerts>(env, webhook_options(settings, alert_url));
-  engine_ = std::make_unique<Engine>(env, *database_, engine_options(settings, purpose, alerts_.get()));
-  http::migrate_api_keys(*database_);
-  engine_->add_job({"skald.api-keys", 1h, [db = database_.get()] {
-                      while (http::purge_expired(*db)) {}
-                    }});
+    alerts_ = std::make_unique<Alerts>(env, webhook_options(settings, alert_url, "donation.webhook_secret"));
   routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION);
-  http::add_engine_paths(*routes_, {env, *engine_, metrics});
-  if (wants(settings, "donation")) add_donation(env, settings);
-  if (wants(settings, "order")) add_order(env, settings, purpose);
+  if (wants(settings, "donation") || wants(settings, "order")) {
+    Unit& unit = add_unit(env, settings, purpose, Part::donation, "donation-order");
+    if (wants(settings, "donation")) add_donation(env, settings, unit);
+    if (wants(settings, "order")) add_order(env, settings, purpose, unit);
+  }
+  if (wants_all_of(settings, kBookingSystem)) add_booking(env, settings, purpose, std::move(publish));
+  http::Watched watched{env, {}, metrics};
+  for (const auto& unit : units_) watched.engines.push_back({unit->service, *unit->engine});
+  http::add_engine_paths(*routes_, watched);
 }
 
-void Installation::add_donation(Env env, const cli::Settings& settings) {
+Installation::~Installation() { stop(Duration::zero()); }
+
+void Installation::start() {
+  for (const auto& unit : units_) unit->engine->start();
+}
+
+// All before the first one goes: they land events in each other.
+void Installation::stop(Duration grace) {
+  for (const auto& unit : units_) unit->engine->stop(grace / static_cast<int>(units_.size()));
+}
+
+Unit& Installation::add_unit(Env env, const cli::Settings& settings, Purpose purpose, Part part, std::string service) {
+  auto unit = std::make_unique<Unit>();
+  unit->service = std::move(service);
+  unit->database = open_database(env, settings, part);
+  unit->bus = std::make_unique<InProcessBus>();
+  unit->engine = std::make_unique<Engine>(env, *unit->database, engine_options(settings, purpose, part, alerts_.get()));
+  http::migrate_api_keys(*unit->database);
+  unit->engine->add_job({"skald.api-keys", 5min, [db = unit->database.get()] {
+                           while (http::purge_expired(*db)) {}
+                         }});
+  units_.push_back(std::move(unit));
+  return *units_.back();
+}
+
+void Installation::add_donation(Env env, const cli::Settings& settings, Unit& unit) {
   const std::string& url = settings.text("donation.webhook");
   if (!url.empty()) {
-    WebhookOptions options = webhook_options(settings, url);
-    if (settings.text("donation.webhook_secret").empty() && database_->dialect() == Dialect::postgres)
+    WebhookOptions options = webhook_options(settings, url, "donation.webhook_secret");
+    if (settings.text("donation.webhook_secret").empty() && unit.database->dialect() == Dialect::postgres)
       env.observer.log(Observer::Level::warn,
                        "announcements are signed by the data folder's own secret; processes that share a database "
                        "should share donation.webhook_secret");
@@ -144,11 +144,11 @@ void Installation::add_donation(Env env, const cli::Settings& settings) {
     }
     announcements_ = std::make_unique<WebhookBus>(env, std::move(options));
   }
-  donation::install(*engine_, *routes_, env, {.webhook = announcements_.get()});
+  donation::install(*unit.engine, *routes_, env, {.webhook = announcements_.get()});
 }
 
 // A process that works needs a provider; one that is only asked gets along without.
-void Installation::add_order(Env env, const cli::Settings& settings, Purpose purpose) {
+void Installation::add_order(Env env, const cli::Settings& settings, Purpose purpose, Unit& unit) {
   std::string url = settings.text("order.provider");
   if (url.empty() && purpose == Purpose::work)
     throw Invalid("BAD_SETTING",
@@ -157,15 +157,33 @@ void Installation::add_order(Env env, const cli::Settings& settings, Purpose pur
   if (url.empty() && purpose == Purpose::serve) {
     provider_ = std::make_unique<ProviderProcess>(settings);
     url = provider_->url();
-    if (database_->dialect() == Dialect::postgres)
+    if (unit.database->dialect() == Dialect::postgres)
       env.observer.log(Observer::Level::warn,
                        "payments go to this process's own sandbox provider; processes that share a database should "
                        "share order.provider");
   }
-  order::install(*engine_, *routes_, env,
+  order::install(*unit.engine, *routes_, env,
                  {.provider = url,
                   .pause = [](Duration time) { runtime::Wakeup().wait(time); },
                   .events_topic = std::string(http::kOverviewTopic)});
+}
+
+void Installation::add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish) {
+  const auto unit = [&](Part part) -> Unit& {
+    return add_unit(env, settings, purpose, part, std::string(enum_name(part)));
+  };
+  const std::string& url = settings.text("booking.webhook");
+  if (!url.empty())
+    notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
+  const BookingUnits units{.booking = unit(Part::booking), .course = unit(Part::course), .notify = unit(Part::notify)};
+  connect_in_process(units);
+  install_booking_system(env, units, *routes_,
+                         {.ask = {},
+                          .publish = std::move(publish),
+                          .timeout = settings.duration("booking.timeout"),
+                          .refund_last_day = settings.integer("booking.refund_last_day"),
+                          .charge_max = settings.integer("booking.charge_max")},
+                         notifications_.get());
 }
 
 }  // namespace skald::host

@@ -1,4 +1,4 @@
-// An installation of Skald, opened in this process: its database, its engine, its
+// An installation of Skald, opened in this process: its databases, the engines on them, its
 // services and their API.
 #pragma once
 
@@ -10,10 +10,9 @@
 #include "cli/settings.h"
 #include "host/alerts.h"
 #include "host/provider_process.h"
+#include "host/unit.h"
 #include "http/router.h"
 #include "observe/metrics.h"
-#include "skald/database.h"
-#include "skald/engine.h"
 #include "skald/env.h"
 
 namespace skald::host {
@@ -26,34 +25,36 @@ class Installation {
     inspect,  // for one command: the caller counts as admin; nothing is delivered
   };
 
-  // Opens the database and brings its schema up to date. `env` and `metrics`
-  // outlive it. Invalid (BAD_SETTING) where settings contradict each other.
-  Installation(Env env, Metrics& metrics, const cli::Settings& settings, Purpose purpose);
+  // Wakes the streams of a topic.
+  using Publish = std::function<void(std::string_view topic)>;
+
+  // Opens the databases and brings their schemas up to date. `env`, `metrics` and what
+  // `publish` needs outlive it. Invalid (BAD_SETTING) where settings contradict each other.
+  Installation(
+      Env env, Metrics& metrics, const cli::Settings& settings, Purpose purpose,
+      Publish publish = [](std::string_view) {});
+  ~Installation();
 
   const http::Routes& routes() const { return *routes_; }
-  Engine& engine() { return *engine_; }
+  void start();
+  void stop(Duration grace);
 
  private:
-  void add_donation(Env env, const cli::Settings& settings);
-  void add_order(Env env, const cli::Settings& settings, Purpose purpose);
+  Unit& add_unit(Env env, const cli::Settings& settings, Purpose purpose, Part part, std::string service);
+  void add_donation(Env env, const cli::Settings& settings, Unit& unit);
+  void add_order(Env env, const cli::Settings& settings, Purpose purpose, Unit& unit);
+  void add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish);
 
   // In the order in which they may be needed by the next ones.
-  std::unique_ptr<Database> database_;
   std::unique_ptr<Alerts> alerts_;
-  std::unique_ptr<WebhookBus> announcements_;
+  std::unique_ptr<WebhookBus> announcements_, notifications_;
   std::unique_ptr<ProviderProcess> provider_;
-  std::unique_ptr<Engine> engine_;
   std::unique_ptr<http::Routes> routes_;
+  std::vector<std::unique_ptr<Unit>> units_;
 };
 
-// Whether there is something to open; only SQLite's file can be looked for.
-bool exists(const cli::Settings& settings);
-
-// "sqlite data/donation.db", "postgresql://host/name": without secrets.
-std::string shown_database(const cli::Settings& settings);
-
-// The options of a webhook of that URL: signed by the configured secret, or by the
-// data folder's own.
-WebhookOptions webhook_options(const cli::Settings& settings, const std::string& url);
+// The options of a webhook of that URL: signed by the secret of that setting, or by the data
+// folder's own.
+WebhookOptions webhook_options(const cli::Settings& settings, const std::string& url, std::string_view secret_setting);
 
 }  // namespace skald::host

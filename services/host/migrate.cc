@@ -18,8 +18,10 @@ int migrate(Program& program, std::ostream& out) {
     return cli::kDone;
   }
   std::vector<std::vector<std::string>> rows;
-  for (const cli::JsonView& part : overview.items("schema")) rows.push_back({part["component"], part["version"]});
-  cli::print_table(out, {"COMPONENT", "VERSION"}, rows);
+  for (const cli::JsonView& service : overview.items("services"))
+    for (const cli::JsonView& part : service.items("schema"))
+      rows.push_back({service["service"], part["component"], part["version"]});
+  cli::print_table(out, {"SERVICE", "COMPONENT", "VERSION"}, rows);
   return cli::kDone;
 }
 

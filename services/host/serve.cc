@@ -42,13 +42,14 @@ int serve(Program& program) {
   const http::ServerOptions options = server_options(program.settings);
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
-  Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::serve);
-
   http::Publisher publisher;
+  Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::serve,
+                            [&publisher](std::string_view topic) { publisher.publish(topic); });
+
   runtime::WorkerPool handlers(static_cast<std::size_t>(program.settings.integer("http.threads")));
   http::Server server(program.env, options, installation.routes(), publisher,
                       [&handlers](std::function<void()> job) { handlers.post(std::move(job)); });
-  installation.engine().start();
+  installation.start();
   const std::string address = local_address(options, server.port());
   const cli::DataFolder folder(program.settings.text("data"));
   folder.write_server({address, getpid()});
@@ -57,13 +58,13 @@ int serve(Program& program) {
   network.post([&server] { server.run(); });
   tell(program, address);
 
-  while (!signals.wait(1s)) publisher.publish(http::kOverviewTopic);
+  while (!signals.wait(1s)) publisher.publish_all();
 
   runtime::end_process_after(kStopMax);
   program.env.observer.log(Observer::Level::info, "stopping");
   folder.remove_server();
   server.stop(kRequestsGrace);
-  installation.engine().stop(kEngineGrace);
+  installation.stop(kEngineGrace);
   program.env.observer.log(Observer::Level::info, "stopped");
   return cli::kDone;
 }

@@ -18,12 +18,12 @@ int work(Program& program) {
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
   Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::work);
-  installation.engine().start();
+  installation.start();
   program.env.observer.log(Observer::Level::info, "working",
                            fields({{"database", shown_database(program.settings)}, {"version", SKALD_VERSION}}));
   while (!signals.wait(1h)) {}
   runtime::end_process_after(10s);
-  installation.engine().stop(8s);
+  installation.stop(8s);
   program.env.observer.log(Observer::Level::info, "stopped");
   return cli::kDone;
 }

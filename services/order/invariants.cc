@@ -9,64 +9,43 @@
 namespace order {
 namespace {
 
+using skald::Checklist;
+using skald::Invariants;
 using skald::Transaction;
 
-class Checklist {
- public:
-  void add(std::string name, std::int64_t offences, const std::string& what) {
-    add(std::move(name), offences == 0, offences == 0 ? "none: " + what : std::to_string(offences) + ": " + what);
-  }
-  void add(std::string name, bool ok, std::string detail) {
-    result_.ok = result_.ok && ok;
-    result_.checks.push_back({std::move(name), ok, std::move(detail)});
-  }
-  Invariants take() { return std::move(result_); }
-
- private:
-  Invariants result_;
-};
-
-std::int64_t count(Transaction& tx, std::string_view sql) { return tx.query(sql).get<std::int64_t>(0, 0); }
-
 void check_stock(Transaction& tx, Checklist& list) {
-  list.add("nothing-negative",
-           count(tx, "SELECT COUNT(*) FROM order_product WHERE quantity < 0 OR reserved < 0 OR sold < 0"),
-           "products with a negative count");
-  list.add("units-conserved",
-           count(tx, "SELECT COUNT(*) FROM order_product WHERE quantity + reserved + sold <> initial + restocked"),
-           "products where free + reserved + sold is not initial + restocked");
-  list.add("reserved-by-someone",
-           count(tx,
-                 "SELECT COUNT(*) FROM order_product p WHERE p.reserved <> (SELECT COALESCE(SUM(r.amount), 0) FROM "
-                 "order_reservation r WHERE r.sku = p.sku AND r.state = 'RESERVED')"),
-           "products whose reserved units are not those of their reservations");
-  list.add("reservations-live",
-           count(tx,
-                 "SELECT COUNT(*) FROM order_reservation r WHERE NOT EXISTS (SELECT 1 FROM skald_saga s WHERE s.id = "
-                 "r.saga_id AND s.live = 1)"),
-           "reservations whose saga is finished");
+  list.none("nothing-negative", tx, "SELECT COUNT(*) FROM order_product WHERE quantity < 0 OR reserved < 0 OR sold < 0",
+            "products with a negative count");
+  list.none("units-conserved", tx,
+            "SELECT COUNT(*) FROM order_product WHERE quantity + reserved + sold <> initial + restocked",
+            "products where free + reserved + sold is not initial + restocked");
+  list.none("reserved-by-someone", tx,
+            "SELECT COUNT(*) FROM order_product p WHERE p.reserved <> (SELECT COALESCE(SUM(r.amount), 0) FROM "
+            "order_reservation r WHERE r.sku = p.sku AND r.state = 'RESERVED')",
+            "products whose reserved units are not those of their reservations");
+  list.none("reservations-live", tx,
+            "SELECT COUNT(*) FROM order_reservation r WHERE NOT EXISTS (SELECT 1 FROM skald_saga s WHERE s.id = "
+            "r.saga_id AND s.live = 1)",
+            "reservations whose saga is finished");
   std::int64_t differ = 0;
   for (const Product& product : tx.select<Product>("ORDER BY sku"))
     if (replay(tx, product) != Replayed{product.quantity, product.reserved, product.sold, product.restocked}) ++differ;
-  list.add("version-file-agrees", differ, "products that are not what their version file says");
+  list.none("version-file-agrees", differ, "products that are not what their version file says");
 }
 
 void check_sagas(Transaction& tx, Checklist& list) {
-  list.add("orders-end-with-their-saga",
-           count(tx,
-                 "SELECT COUNT(*) FROM order_record o WHERE o.status = 'PENDING' AND NOT EXISTS (SELECT 1 FROM "
-                 "skald_saga s WHERE s.id = o.saga_id AND s.live = 1)"),
-           "pending orders whose saga is finished");
-  list.add("locks-end-with-their-saga",
-           count(tx,
-                 "SELECT COUNT(*) FROM skald_lock l WHERE l.resource IN ('order', 'product') AND NOT EXISTS (SELECT 1 "
-                 "FROM skald_saga s WHERE s.id = l.root AND s.live = 1)"),
-           "locks whose saga is finished");
-  list.add("paid-once",
-           count(tx,
-                 "SELECT COUNT(*) FROM order_record o WHERE o.status IN ('CONFIRMED', 'CANCELLED') AND (SELECT "
-                 "COUNT(*) FROM order_payment p WHERE p.order_id = o.id AND p.amount = o.amount) <> 1"),
-           "confirmed or cancelled orders without exactly one payment of their amount");
+  list.none("orders-end-with-their-saga", tx,
+            "SELECT COUNT(*) FROM order_record o WHERE o.status = 'PENDING' AND NOT EXISTS (SELECT 1 FROM "
+            "skald_saga s WHERE s.id = o.saga_id AND s.live = 1)",
+            "pending orders whose saga is finished");
+  list.none("locks-end-with-their-saga", tx,
+            "SELECT COUNT(*) FROM skald_lock l WHERE l.resource IN ('order', 'product') AND NOT EXISTS (SELECT 1 "
+            "FROM skald_saga s WHERE s.id = l.root AND s.live = 1)",
+            "locks whose saga is finished");
+  list.none("paid-once", tx,
+            "SELECT COUNT(*) FROM order_record o WHERE o.status IN ('CONFIRMED', 'CANCELLED') AND (SELECT "
+            "COUNT(*) FROM order_payment p WHERE p.order_id = o.id AND p.amount = o.amount) <> 1",
+            "confirmed or cancelled orders without exactly one payment of their amount");
 }
 
 // Orders that no saga has in hand, with what they must have cost in the end.
@@ -124,7 +103,7 @@ void check_money(skald::Database& db, Payments& payments, Checklist& list) {
            "charged " + std::to_string(charged) + " - refunded " + std::to_string(refunded) + " = confirmed " +
                std::to_string(confirmed) + " + in flight " + std::to_string(in_flight) + "; orders that differ: " +
                std::to_string(differ) + ", charges without an order: " + std::to_string(orphans));
-  list.add("charged-once", twice, "orders that were charged twice");
+  list.none("charged-once", twice, "orders that were charged twice");
 }
 
 }  // namespace

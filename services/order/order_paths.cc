@@ -4,6 +4,7 @@
 #include "order/stock.h"
 #include "order/validation.h"
 #include "order/views.h"
+#include "skald/conditions.h"
 #include "skald/id.h"
 
 namespace order {
@@ -12,7 +13,6 @@ namespace {
 using skald::Access;
 using skald::Invalid;
 using skald::Page;
-using skald::Param;
 using skald::Request;
 using skald::Response;
 using skald::Transaction;
@@ -148,21 +148,16 @@ std::vector<Order> list_orders(Transaction& tx, const Request& request, const Pa
   if (!request.caller.may_see(customer.value_or(""))) customer = request.caller.subject;
   const auto status = status_filter(request);
   const auto position = position_of(page);
-  std::vector<Param> params;
-  std::string where;
-  const auto bind = [&](Param param) {
-    params.push_back(param);
-    return "$" + std::to_string(params.size());
-  };
-  const auto add = [&](const std::string& condition) { where += (where.empty() ? "WHERE " : " AND ") + condition; };
-  if (customer) add("customer = " + bind(*customer));
-  if (status) add("status = " + bind(*status));
+  skald::Conditions conditions;
+  if (customer) conditions.add("customer = " + conditions.bind(*customer));
+  if (status) conditions.add("status = " + conditions.bind(*status));
   if (position) {
-    const std::string created = bind(position->created_at), id = bind(position->id);
-    add("(created_at, id) < (" + created + ", " + id + ")");
+    const std::string created = conditions.bind(position->created_at), id = conditions.bind(position->id);
+    conditions.add("(created_at, id) < (" + created + ", " + id + ")");
   }
-  const std::string limit = bind(page.limit + 1);
-  return tx.select<Order>(where + " ORDER BY created_at DESC, id DESC LIMIT " + limit, std::span<const Param>(params));
+  const std::string limit = conditions.bind(page.limit + 1);
+  return tx.select<Order>(conditions.where() + " ORDER BY created_at DESC, id DESC LIMIT " + limit,
+                          conditions.params());
 }
 
 Response list(const Shop& shop, const Request& request) {

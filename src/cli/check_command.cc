@@ -1,9 +1,12 @@
 // skald check: what the checker finds in a history; fails where it finds anything.
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 
 #include "cli/command.h"
+#include "cli/json_view.h"
 #include "skald/checker.h"
 #include "skald/http.h"
 
@@ -18,39 +21,59 @@ std::string content_of(const std::string& path) {
   return text;
 }
 
-std::vector<checker::Operation> recorded(const OpenApi& open_api) {
+using History = std::vector<checker::Operation>;
+
+// By service: each has an order of commits and rows of its own.
+std::map<std::string, History> recorded(const OpenApi& open_api, const Arguments& arguments) {
   const Api api = open_api();
-  std::vector<checker::Operation> out;
-  std::optional<std::string> cursor;
+  std::map<std::string, History> out;
+  auto query = given(arguments, {"service"});
+  query["limit"] = "200";
   do {
-    auto page = from_json<Listing<checker::Operation>>(
-        ask(api, "GET", "/api/history?limit=200" + (cursor ? "&cursor=" + *cursor : "")));
-    out.insert(out.end(), page.items.begin(), page.items.end());
-    cursor = page.next_cursor;
-  } while (cursor);
+    auto page = from_json<Listing<OfService<checker::Operation>>>(ask(api, "GET", "/api/history", query));
+    for (auto& operation : page.items) out[operation.service].push_back(std::move(operation));
+    query.erase("cursor");
+    if (page.next_cursor) query["cursor"] = *page.next_cursor;
+  } while (query.contains("cursor"));
   if (out.empty())
     throw NotFound("NO_HISTORY", "nothing has been recorded; set history.record, or name a file of JSON lines");
   return out;
+}
+
+// A file is one history, so is what other checkers read.
+const History& only(const std::map<std::string, History>& histories) {
+  if (histories.size() == 1) return histories.begin()->second;
+  std::string names;
+  for (const auto& [service, history] : histories) names += (names.empty() ? "" : ", ") + service;
+  throw Invalid("USAGE", "each service has a history of its own; choose one with --service: " + names);
 }
 
 }  // namespace
 
 int run_check(const Arguments& arguments, const OpenApi& open_api, std::ostream& out) {
   const bool live = arguments.operands.empty();
-  const auto history = live ? recorded(open_api) : checker::read_history(content_of(arguments.operands[0]));
+  std::map<std::string, History> histories;
+  if (live) histories = recorded(open_api, arguments);
+  else histories[""] = checker::read_history(content_of(arguments.operands[0]));
   if (arguments.flags.contains("lines")) {
-    for (const auto& operation : history) out << to_json(operation) << '\n';
+    for (const auto& operation : only(histories)) out << to_json(operation) << '\n';
     return kDone;
   }
   if (arguments.flags.contains("edn")) {
-    out << checker::history_edn(history);
+    out << checker::history_edn(only(histories));
     return kDone;
   }
   checker::Scope scope;  // what is recorded begins somewhere, and sagas go on meanwhile
   scope.from_the_beginning = scope.to_the_end = !live && !arguments.flags.contains("part");
-  const auto findings = checker::check(history, scope);
+  std::size_t operations = 0;
+  std::vector<checker::Finding> findings;
+  for (const auto& [service, history] : histories) {
+    operations += history.size();
+    auto found = checker::check(history, scope);
+    std::ranges::move(found, std::back_inserter(findings));
+  }
   if (arguments.json()) out << checker::findings_json(findings) << '\n';
-  else if (findings.empty()) out << history.size() << " operations, nothing found\n";
+  else if (findings.empty()) out << operations << " operations, nothing found\n";
   else out << checker::findings_text(findings);
   return findings.empty() ? kDone : kFailed;
 }

@@ -97,7 +97,7 @@ TEST_F(CommandTest, AServerThatHasDiedIsNotFound) {
 
 TEST_F(CommandTest, AListIsATableOrTheAnswerAsItIs) {
   const std::string body =
-      R"({"items":[{"id":"01A","type":"donation.accepted","key":"kim","status":"FAILED","retryCount":2,)"
+      R"({"items":[{"id":"01A","service":"gift","type":"donation.accepted","key":"kim","status":"FAILED","retryCount":2,)"
       R"("createdAt":"2026-11-15T20:00:00Z","lastError":"refused\u001b[2J"}],"nextCursor":"abc"})";
   Request asked;
   const Api api = [&](const Request& request) {
@@ -107,8 +107,8 @@ TEST_F(CommandTest, AListIsATableOrTheAnswerAsItIs) {
   run_outbox(parse({"outbox", "list", "--status", "FAILED", "--key", "a b&c"}), api, out_);
   EXPECT_EQ(asked.path, "/api/outbox?key=a%20b%26c&status=FAILED");
   EXPECT_EQ(out_.str(),
-            "ID   TYPE               KEY  STATUS  RETRIES  CREATED               LAST ERROR\n"
-            "01A  donation.accepted  kim  FAILED  2        2026-11-15T20:00:00Z  refused?[2J\n"
+            "ID   SERVICE  TYPE               KEY  STATUS  RETRIES  CREATED               LAST ERROR\n"
+            "01A  gift     donation.accepted  kim  FAILED  2        2026-11-15T20:00:00Z  refused?[2J\n"
             "\nthere is more: --cursor abc\n");
   out_.str("");
   run_outbox(parse({"outbox", "list", "--json"}), api, out_);
@@ -167,6 +167,23 @@ TEST_F(CommandTest, DoctorIsContentWithAHealthyInstallation) {
   EXPECT_THAT(out_.str(), HasSubstr(R"("detail":"SKALD_X is no setting")"));
   EXPECT_THAT(out_.str(), HasSubstr("skald 1"));
   EXPECT_THAT(out_.str(), Not(HasSubstr("fail")));
+}
+
+TEST_F(CommandTest, DoctorJudgesEachServiceWhereThereAreSeveral) {
+  const Settings good = settings();
+  const Api api = [](const Request&) {
+    return Response{
+        200,
+        R"({"database":"sqlite","schema":[],"clockSkewSeconds":0,"pending":0,"deadLetters":2,"workers":2,"services":[)"
+        R"({"service":"inn","database":"sqlite","schema":[],"clockSkewSeconds":0,"pending":0,"deadLetters":0},)"
+        R"({"service":"bar","database":"sqlite","schema":[],"clockSkewSeconds":0,"pending":0,"deadLetters":2}]})",
+        "application/json",
+        {}};
+  };
+  EXPECT_EQ(run_doctor(parse({"doctor"}), {good, [&] { return api; }, {}}, out_), kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("ok    inn database: sqlite answers\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("ok    inn dead letters: 0 waiting\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("warn  bar dead letters: 2 waiting; look"));
 }
 
 TEST(Output, CountsCharactersAndNotBytes) {

@@ -17,15 +17,16 @@ std::string path_of(const Arguments& arguments, const std::string& action = "") 
 void print_list(const JsonView& page, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& item : page.items())
-    rows.push_back({item["id"], item["type"], item["key"], item["state"], item["reason"], item["retryCount"],
-                    item["deadAt"], item["lastError"]});
-  print_table(out, {"ID", "TYPE", "KEY", "STATE", "REASON", "RETRIES", "DEAD SINCE", "LAST ERROR"}, rows);
+    rows.push_back({item["id"], item["service"], item["type"], item["key"], item["state"], item["reason"],
+                    item["retryCount"], item["deadAt"], item["lastError"]});
+  print_table(out, {"ID", "SERVICE", "TYPE", "KEY", "STATE", "REASON", "RETRIES", "DEAD SINCE", "LAST ERROR"}, rows);
   print_more(out, page);
 }
 
 void print_letter(const JsonView& letter, std::ostream& out) {
-  print_fields(out, letter.fields({"id", "type", "key", "subject", "state", "reason", "lastError", "retryCount",
-                                   "contentHash", "createdAt", "deadAt", "resolvedAt", "note", "payload"}));
+  print_fields(out,
+               letter.fields({"id", "service", "type", "key", "subject", "state", "reason", "lastError", "retryCount",
+                              "contentHash", "createdAt", "deadAt", "resolvedAt", "note", "payload"}));
 }
 
 std::string discard_body(const Arguments& arguments) {
@@ -38,14 +39,16 @@ std::string discard_body(const Arguments& arguments) {
 
 int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& out) {
   const std::string_view what = arguments.command->name;
+  const auto service = given(arguments, {"service"});
   std::string body;
   if (what == "dlq list")
-    body =
-        ask(api, "GET", "/api/dead-letters", given(arguments, {"state", "reason", "type", "key", "limit", "cursor"}));
-  else if (what == "dlq show") body = ask(api, "GET", path_of(arguments));
-  else if (what == "dlq replay") body = ask(api, "POST", path_of(arguments, "/replay"));
-  else if (what == "dlq discard") body = ask(api, "POST", path_of(arguments, "/discard"), {}, discard_body(arguments));
-  else body = ask(api, "POST", "/api/dead-letters/import");
+    body = ask(api, "GET", "/api/dead-letters",
+               given(arguments, {"state", "reason", "type", "key", "limit", "cursor", "service"}));
+  else if (what == "dlq show") body = ask(api, "GET", path_of(arguments), service);
+  else if (what == "dlq replay") body = ask(api, "POST", path_of(arguments, "/replay"), service);
+  else if (what == "dlq discard")
+    body = ask(api, "POST", path_of(arguments, "/discard"), service, discard_body(arguments));
+  else body = ask(api, "POST", "/api/dead-letters/import", service);
 
   if (arguments.json()) {
     out << body << '\n';

@@ -90,22 +90,32 @@ void check_webhooks(const Settings& settings, std::vector<Finding>& out) {
         {Health::warn, "donation.webhook", "not set: donations are announced to nobody; set SKALD_DONATION_WEBHOOK"});
 }
 
-void judge_overview(const JsonView& overview, std::vector<Finding>& out) {
+// `whose` stands before the name of each check; empty where there is one service.
+void judge_figures(const JsonView& figures, const std::string& whose, std::vector<Finding>& out) {
+  const auto add = [&](Health health, const std::string& check, std::string detail) {
+    out.push_back({health, whose + check, std::move(detail)});
+  };
   std::string schema;
-  for (const JsonView& part : overview.items("schema"))
+  for (const JsonView& part : figures.items("schema"))
     schema += (schema.empty() ? "" : ", ") + part["component"] + " " + part["version"];
-  out.push_back({Health::ok, "database", overview["database"] + " answers"});
-  out.push_back({Health::ok, "schema", schema});
-  const double skew = overview.number("clockSkewSeconds");
+  add(Health::ok, "database", figures["database"] + " answers");
+  add(Health::ok, "schema", schema);
+  const double skew = figures.number("clockSkewSeconds");
   const bool skewed = skew > kSkewSecondsMax || skew < -kSkewSecondsMax;
-  out.push_back({skewed ? Health::warn : Health::ok, "clock",
-                 std::to_string(skew) + " s ahead of the database" + (skewed ? "; synchronise the clocks (NTP)" : "")});
-  const double pending = overview.number("pending"), dead = overview.number("deadLetters");
-  std::string backlog = overview["pending"] + " pending";
-  if (pending > 0) backlog += ", the oldest since " + overview["oldestPending"];
-  out.push_back({pending > kBacklogMax ? Health::warn : Health::ok, "outbox", backlog});
-  out.push_back({dead > 0 ? Health::warn : Health::ok, "dead letters",
-                 overview["deadLetters"] + " waiting" + (dead > 0 ? "; look at them with `skald dlq list`" : "")});
+  add(skewed ? Health::warn : Health::ok, "clock",
+      std::to_string(skew) + " s ahead of the database" + (skewed ? "; synchronise the clocks (NTP)" : ""));
+  const double pending = figures.number("pending"), dead = figures.number("deadLetters");
+  std::string backlog = figures["pending"] + " pending";
+  if (pending > 0) backlog += ", the oldest since " + figures["oldestPending"];
+  add(pending > kBacklogMax ? Health::warn : Health::ok, "outbox", backlog);
+  add(dead > 0 ? Health::warn : Health::ok, "dead letters",
+      figures["deadLetters"] + " waiting" + (dead > 0 ? "; look at them with `skald dlq list`" : ""));
+}
+
+void judge_overview(const JsonView& overview, std::vector<Finding>& out) {
+  const auto services = overview.items("services");
+  if (services.size() < 2) return judge_figures(overview, "", out);
+  for (const JsonView& service : services) judge_figures(service, service["service"] + " ", out);
 }
 
 void check_engine(const Examined& examined, std::vector<Finding>& out) {

@@ -11,7 +11,7 @@ namespace {
 
 int list(const Arguments& arguments, const Api& api, std::ostream& out) {
   const std::string body =
-      ask(api, "GET", "/api/outbox", given(arguments, {"status", "type", "key", "limit", "cursor"}));
+      ask(api, "GET", "/api/outbox", given(arguments, {"status", "type", "key", "limit", "cursor", "service"}));
   if (arguments.json()) {
     out << body << '\n';
     return kDone;
@@ -19,23 +19,24 @@ int list(const Arguments& arguments, const Api& api, std::ostream& out) {
   const JsonView page(body);
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& item : page.items())
-    rows.push_back({item["id"], item["type"], item["key"], item["status"], item["retryCount"], item["createdAt"],
-                    item["lastError"]});
-  print_table(out, {"ID", "TYPE", "KEY", "STATUS", "RETRIES", "CREATED", "LAST ERROR"}, rows);
+    rows.push_back({item["id"], item["service"], item["type"], item["key"], item["status"], item["retryCount"],
+                    item["createdAt"], item["lastError"]});
+  print_table(out, {"ID", "SERVICE", "TYPE", "KEY", "STATUS", "RETRIES", "CREATED", "LAST ERROR"}, rows);
   print_more(out, page);
   return kDone;
 }
 
 int show(const Arguments& arguments, const Api& api, std::ostream& out) {
-  const std::string body = ask(api, "GET", "/api/outbox/" + http::encode_segment(arguments.operands[0]));
+  const std::string body =
+      ask(api, "GET", "/api/outbox/" + http::encode_segment(arguments.operands[0]), given(arguments, {"service"}));
   if (arguments.json()) {
     out << body << '\n';
     return kDone;
   }
   const JsonView entry(body);
-  print_fields(out,
-               entry.fields({"id", "type", "key", "subject", "status", "retryCount", "maxRetries", "nextRetryAt",
-                             "lastError", "contentHash", "lockedBy", "lockedAt", "createdAt", "updatedAt", "payload"}));
+  print_fields(
+      out, entry.fields({"id", "service", "type", "key", "subject", "status", "retryCount", "maxRetries", "nextRetryAt",
+                         "lastError", "contentHash", "lockedBy", "lockedAt", "createdAt", "updatedAt", "payload"}));
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& a : entry.items("attempts"))
     rows.push_back({a["attempt"], a["at"], a["outcome"], a["seconds"], a["worker"], a["error"]});

@@ -29,8 +29,8 @@ class SagaCommandsTest : public testing::Test {
 };
 
 constexpr const char* kSaga =
-    R"({"id":"01A","type":"order.place","key":"o1","status":"NEEDS_HELP","step":"charge","state":{"sku":"lamp"},)"
-    R"("startedAt":"2026-11-15T20:00:00Z","error":{"code":"GONE","message":"no answer"},)"
+    R"({"id":"01A","service":"shop","type":"order.place","key":"o1","status":"NEEDS_HELP","step":"charge",)"
+    R"("state":{"sku":"lamp"},"startedAt":"2026-11-15T20:00:00Z","error":{"code":"GONE","message":"no answer"},)"
     R"("steps":[{"name":"reserve","kind":"local","status":"DONE","attempt":1,"startedAt":"2026-11-15T20:00:00Z",)"
     R"("finishedAt":"2026-11-15T20:00:01Z"}]})";
 
@@ -39,8 +39,8 @@ TEST_F(SagaCommandsTest, SagasAreListedAsATableOrAsTheAnswerIs) {
   EXPECT_EQ(run_sagas(parse({"sagas", "list", "--status", "NEEDS_HELP", "--key", "o1"}), answering(body), out_), kDone);
   EXPECT_EQ(asked_.path, "/api/sagas?key=o1&status=NEEDS_HELP");
   EXPECT_EQ(out_.str(),
-            "ID   TYPE         KEY  STATUS      STEP    STARTED               ERROR\n"
-            "01A  order.place  o1   NEEDS_HELP  charge  2026-11-15T20:00:00Z  GONE\n"
+            "ID   SERVICE  TYPE         KEY  STATUS      STEP    STARTED               ERROR\n"
+            "01A  shop     order.place  o1   NEEDS_HELP  charge  2026-11-15T20:00:00Z  GONE\n"
             "\nthere is more: --cursor abc\n");
   out_.str("");
   run_sagas(parse({"sagas", "list", "--json"}), answering(body), out_);
@@ -63,6 +63,8 @@ TEST_F(SagaCommandsTest, DecisionsArePosts) {
   EXPECT_EQ(asked_.path + " " + asked_.body, R"(/api/sagas/01A/signal {"name":"paid","payload":{"n":1},"id":"s1"})");
   run_sagas(parse({"sagas", "signal", "01A", "paid"}), answering(kSaga), out_);
   EXPECT_EQ(asked_.body, R"({"name":"paid"})");
+  run_sagas(parse({"sagas", "retry", "01A", "--service", "shop"}), answering(kSaga), out_);
+  EXPECT_EQ(asked_.path, "/api/sagas/01A/retry?service=shop");
 }
 
 TEST_F(SagaCommandsTest, AMissingReasonAndABrokenPayloadAreUsageErrors) {
@@ -78,15 +80,15 @@ TEST_F(SagaCommandsTest, AMissingReasonAndABrokenPayloadAreUsageErrors) {
 
 TEST_F(SagaCommandsTest, LocksNameWhoWaits) {
   run_locks(parse({"locks", "--resource", "product"}),
-            answering(R"({"items":[{"resource":"product","key":"lamp","sagaId":"01A","sagaType":"order.place",)"
-                      R"("step":"reserve","mode":"exclusive","since":"2026-11-15T20:00:00Z",)"
+            answering(R"({"items":[{"service":"shop","resource":"product","key":"lamp","sagaId":"01A",)"
+                      R"("sagaType":"order.place","step":"reserve","mode":"exclusive","since":"2026-11-15T20:00:00Z",)"
                       R"("waiting":[{"sagaId":"01B","since":"2026-11-15T20:00:01Z"},{"sagaId":"01C","since":)"
                       R"("2026-11-15T20:00:02Z"}]}]})"),
             out_);
   EXPECT_EQ(asked_.path, "/api/locks?resource=product");
   EXPECT_EQ(out_.str(),
-            "RESOURCE  KEY   MODE       HELD BY  TYPE         STEP     SINCE                 WAITING\n"
-            "product   lamp  exclusive  01A      order.place  reserve  2026-11-15T20:00:00Z  01B, 01C\n");
+            "SERVICE  RESOURCE  KEY   MODE       HELD BY  TYPE         STEP     SINCE                 WAITING\n"
+            "shop     product   lamp  exclusive  01A      order.place  reserve  2026-11-15T20:00:00Z  01B, 01C\n");
 }
 
 TEST_F(SagaCommandsTest, LintFailsWhereSomethingIsNotCovered) {
@@ -112,6 +114,10 @@ class CheckCommandTest : public SagaCommandsTest {
   }
   int check(const Arguments& arguments) {
     return run_check(arguments, [this] { return answering(R"({"items":[)" + recorded_ + "]}"); }, out_);
+  }
+  // An operation as the installation tells it.
+  static std::string of(const std::string& service, const std::string& line) {
+    return R"({"service":")" + service + "\"," + line.substr(1);
   }
   test::TemporaryFolder folder_;
   std::string recorded_;  // items that the installation answers with
@@ -151,7 +157,7 @@ TEST_F(CheckCommandTest, AHarmlessHistoryIsDoneAndAPartNeedsToBeCalledOne) {
 
 TEST_F(CheckCommandTest, WithoutAFileItIsWhatTheInstallationHasRecorded) {
   EXPECT_THROW(check(parse({"check"})), NotFound) << "nothing is recorded";
-  recorded_ = on_row(2, "A", "read") + "," + on_row(3, "A", "write");
+  recorded_ = of("shop", on_row(2, "A", "read")) + "," + of("shop", on_row(3, "A", "write"));
   EXPECT_EQ(check(parse({"check"})), kDone) << "it may have begun before";
   EXPECT_EQ(asked_.path, "/api/history?limit=200");
   EXPECT_EQ(out_.str(), "2 operations, nothing found\n");
@@ -161,6 +167,18 @@ TEST_F(CheckCommandTest, WithoutAFileItIsWhatTheInstallationHasRecorded) {
   out_.str("");
   EXPECT_EQ(check(parse({"check", "--edn"})), kDone);
   EXPECT_THAT(out_.str(), HasSubstr(":append"));
+}
+
+TEST_F(CheckCommandTest, EachServicesHistoryIsCheckedByItself) {
+  // In one history A would overwrite what B wrote since it read.
+  recorded_ = of("bar", on_row(2, "A", "read")) + "," + of("bar", on_row(5, "A", "write")) + "," +
+              of("inn", on_row(3, "B", "read")) + "," + of("inn", on_row(4, "B", "write"));
+  EXPECT_EQ(check(parse({"check"})), kDone) << out_.str();
+  EXPECT_EQ(out_.str(), "4 operations, nothing found\n");
+  EXPECT_THROW(check(parse({"check", "--lines"})), Invalid) << "a file is one history";
+  recorded_ = of("inn", on_row(3, "B", "read"));
+  EXPECT_EQ(check(parse({"check", "--lines", "--service", "inn"})), kDone);
+  EXPECT_EQ(asked_.path, "/api/history?limit=200&service=inn");
 }
 
 TEST_F(CheckCommandTest, AFileThatCannotBeReadIsToldByItsName) {

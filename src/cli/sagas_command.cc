@@ -22,15 +22,15 @@ std::string error_of(const JsonView& saga) {
 void print_list(const JsonView& page, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& saga : page.items())
-    rows.push_back(
-        {saga["id"], saga["type"], saga["key"], saga["status"], saga["step"], saga["startedAt"], error_of(saga)});
-  print_table(out, {"ID", "TYPE", "KEY", "STATUS", "STEP", "STARTED", "ERROR"}, rows);
+    rows.push_back({saga["id"], saga["service"], saga["type"], saga["key"], saga["status"], saga["step"],
+                    saga["startedAt"], error_of(saga)});
+  print_table(out, {"ID", "SERVICE", "TYPE", "KEY", "STATUS", "STEP", "STARTED", "ERROR"}, rows);
   print_more(out, page);
 }
 
 void print_saga(const JsonView& saga, std::ostream& out) {
-  print_fields(out, saga.fields({"id", "type", "key", "parent", "status", "step", "startedAt", "finishedAt", "wakesAt",
-                                 "error", "state"}));
+  print_fields(out, saga.fields({"id", "service", "type", "key", "parent", "status", "step", "startedAt", "finishedAt",
+                                 "wakesAt", "error", "state"}));
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& step : saga.items("steps"))
     rows.push_back({step["name"], step["kind"], step["status"], step["attempt"], step["startedAt"], step["finishedAt"],
@@ -64,14 +64,15 @@ std::string signal_body(const Arguments& arguments) {
 
 int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out) {
   const std::string_view what = arguments.command->name;
+  const auto service = given(arguments, {"service"});
   std::string body;
   if (what == "sagas list")
-    body = ask(api, "GET", "/api/sagas", given(arguments, {"status", "type", "key", "limit", "cursor"}));
-  else if (what == "sagas show") body = ask(api, "GET", path_of(arguments));
-  else if (what == "sagas retry") body = ask(api, "POST", path_of(arguments, "/retry"));
+    body = ask(api, "GET", "/api/sagas", given(arguments, {"status", "type", "key", "limit", "cursor", "service"}));
+  else if (what == "sagas show") body = ask(api, "GET", path_of(arguments), service);
+  else if (what == "sagas retry") body = ask(api, "POST", path_of(arguments, "/retry"), service);
   else if (what == "sagas compensate")
-    body = ask(api, "POST", path_of(arguments, "/compensate"), {}, compensate_body(arguments));
-  else body = ask(api, "POST", path_of(arguments, "/signal"), {}, signal_body(arguments));
+    body = ask(api, "POST", path_of(arguments, "/compensate"), service, compensate_body(arguments));
+  else body = ask(api, "POST", path_of(arguments, "/signal"), service, signal_body(arguments));
 
   if (arguments.json()) {
     out << body << '\n';

@@ -168,6 +168,12 @@ TEST(FallbackFile, GarbageIsReportedByLineAndSkipped) {
   EXPECT_THAT(lines, ElementsAre(1u, 3u, 4u, 5u, 6u, 7u, 8u, 9u));
 }
 
+TEST(FallbackFile, AHeaderThatNobodyWritesIsNone) {
+  EXPECT_TRUE(parse_fallback_line("SKALD1 0 00000000 ").record);
+  for (const char* line : {"SKALD1 00 0 ", "SKALD1 00 00000000 ", "SKALD1 0 0 ", "SKALD1 0 000000000 "})
+    EXPECT_FALSE(parse_fallback_line(line).record) << line;
+}
+
 TEST(FallbackFile, ALineWithoutEndIsSkippedInBoundedMemory) {
   const Folder folder;
   const std::string good = format_fallback_line("{}");

@@ -22,9 +22,13 @@ Authenticator::Authenticator(Env env, std::optional<std::string> secret, Tokenle
 Caller Authenticator::admit(const Request& request, Access access) const {
   if (access == Access::open) return {};
   Caller caller = identify(request.header("authorization"));
+  admit(caller, access);
+  return caller;
+}
+
+void Authenticator::admit(const Caller& caller, Access access) {
   if (access == Access::admin && caller.role == Role::customer)
     throw Forbidden("FORBIDDEN_ROLE", "this needs a token with the role admin or system");
-  return caller;
 }
 
 Caller Authenticator::identify(std::string_view authorization) const {

@@ -25,6 +25,8 @@ class Authenticator {
   // MISSING_TOKEN, BAD_TOKEN, EXPIRED_TOKEN; Forbidden: FORBIDDEN_ROLE. Open
   // routes look at no token, so that a stale one does not keep health hidden.
   Caller admit(const Request& request, Access access) const;
+  // The same for a caller who is known already.
+  static void admit(const Caller& caller, Access access);
 
  private:
   Caller identify(std::string_view authorization) const;

@@ -35,10 +35,6 @@ struct Discard {
 };
 BOOST_DESCRIBE_STRUCT(Discard, (), (reason))
 
-std::optional<std::string> unless_empty(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
-
 DeadLetterView view_of(const DeadLetter& d) {
   return {.id = d.id,
           .type = d.type,
@@ -57,10 +53,17 @@ DeadLetterView view_of(const DeadLetter& d) {
           .resolved_at = d.resolved_at == Time{} ? std::nullopt : std::optional(d.resolved_at)};
 }
 
-DeadLetterView find(Transaction& tx, std::string_view id) {
+[[noreturn]] void refuse_unknown() { throw NotFound("NO_SUCH_DEAD_LETTER", "there is no dead letter of this id"); }
+
+std::optional<DeadLetterView> find(Transaction& tx, const std::string& id) {
   const auto found = tables::dead_letter::find(tx, id);
-  if (!found) throw NotFound("NO_SUCH_DEAD_LETTER", "there is no dead letter of this id");
-  return view_of(*found);
+  return found ? std::optional(view_of(*found)) : std::nullopt;
+}
+
+OfService<DeadLetterView> decided(const ServiceEngine& of, const Request& request, Transaction& tx) {
+  auto found = find(tx, request.param("id"));
+  if (!found) refuse_unknown();
+  return {std::move(*found), of.service};
 }
 
 // Those that wait for a decision, unless asked for others; ANY for all.
@@ -70,66 +73,81 @@ std::optional<State> state_filter(const Request& request) {
   return *text == "ANY" ? std::nullopt : enum_filter<State>(request, "state");
 }
 
-Response list(Engine& engine, const Request& request) {
-  const Page page = Page::of(request);
+std::vector<DeadLetterView> list(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
   const tables::dead_letter::Filter filter{.state = state_filter(request),
                                            .reason = request.query_value("reason"),
                                            .type = request.query_value("type"),
                                            .key = request.query_value("key"),
-                                           .after = unless_empty(page.after(1)[0]),
-                                           .limit = page.limit + 1};
-  auto rows = engine.database().read_result([&](Transaction& tx) {
+                                           .after = unless_empty(after[0]),
+                                           .limit = limit};
+  return engine.database().read_result([&](Transaction& tx) {
     std::vector<DeadLetterView> out;
     for (const DeadLetter& letter : tables::dead_letter::list(tx, filter)) out.push_back(view_of(letter));
     return out;
   });
-  return Response::json(200,
-                        page.cut(std::move(rows), [](const DeadLetterView& row) { return Page::cursor_at({row.id}); }));
 }
 
-Response replay(Engine& engine, const Request& request, Transaction& tx) {
-  const std::string& id = request.param("id");
-  engine.replay(tx, id, request.caller.subject);
-  const DeadLetterView view = find(tx, id);
+Response show(const Engines& engines, const Request& request) {
+  const auto found =
+      find_first(engines, request, [&](Engine&, Transaction& tx) { return find(tx, request.param("id")); });
+  if (!found) refuse_unknown();
+  return Response::json(200, *found);
+}
+
+Response replay(const ServiceEngine& of, const Request& request, Transaction& tx) {
+  of.engine.replay(tx, request.param("id"), request.caller.subject);
+  const auto view = decided(of, request, tx);
   // Before the commit, and yet not too early: on SQLite the relay's scan is a write
   // and has to wait for this one, on PostgreSQL what it misses is found by the
   // next beat.
-  engine.wake(view.key);
+  of.engine.wake(view.key);
   return Response::json(200, view);
 }
 
-Response discard(Engine& engine, const Request& request, Transaction& tx) {
+Response discard(const ServiceEngine& of, const Request& request, Transaction& tx) {
   const auto wish = request.as<Discard>();
   if (wish.reason.empty() || wish.reason.size() > kReasonBytesMax || wish.reason.find('\0') != std::string::npos)
     throw Invalid("BAD_REASON", "reason must say why, in 1 to 500 bytes");
-  engine.discard(tx, request.param("id"), request.caller.subject, wish.reason);
-  return Response::json(200, find(tx, request.param("id")));
+  of.engine.discard(tx, request.param("id"), request.caller.subject, wish.reason);
+  return Response::json(200, decided(of, request, tx));
+}
+
+// Each engine has a file of its own. What one has imported stays so when the next one
+// fails: the same request again goes on.
+Response import(const Engines& engines, const Request& request) {
+  Engine::Imported sum;
+  for (const ServiceEngine& of : asked_for(engines, request)) {
+    const auto done = ask(of, [&](Engine& engine) { return engine.import_dead_letters(request.caller.subject); });
+    sum.imported += done.imported;
+    sum.known += done.known;
+    sum.damaged += done.damaged;
+  }
+  return Response::json(200, sum);
 }
 
 }  // namespace
 
-void add_dead_letter_paths(Routes& routes, Engine& engine) {
-  Database& db = engine.database();
-  routes.get("/api/dead-letters", Access::admin,
-             describe<void, Listing<DeadLetterView>>("Events that could not be delivered, newest first", 200,
-                                                     {"state", "reason", "type", "key"}),
-             [&engine](const Request& request) { return list(engine, request); });
-  routes.get("/api/dead-letters/{id}", Access::admin, describe<void, DeadLetterView>("One dead letter"),
-             [&engine](const Request& request) {
-               return Response::json(
-                   200, engine.database().read_result([&](Transaction& tx) { return find(tx, request.param("id")); }));
-             });
-  routes.post(db, "/api/dead-letters/{id}/replay", Access::admin,
-              describe<void, DeadLetterView>("Send it again, under its own id"),
-              [&engine](const Request& request, Transaction& tx) { return replay(engine, request, tx); });
-  routes.post(db, "/api/dead-letters/{id}/discard", Access::admin,
-              describe<Discard, DeadLetterView>("Give it up, for a reason"),
-              [&engine](const Request& request, Transaction& tx) { return discard(engine, request, tx); });
+void add_dead_letter_paths(Routes& routes, const Engines& engines) {
+  add_list<DeadLetterView>(routes, engines, "/api/dead-letters", "Events that could not be delivered, newest first",
+                           {"state", "reason", "type", "key"},
+                           {.rows = list, .position = [](const DeadLetterView& row) { return Position{row.id}; }});
+  routes.get("/api/dead-letters/{id}", Access::admin,
+             describe<void, OfService<DeadLetterView>>("One dead letter", 200, {"service"}),
+             [engines](const Request& request) { return show(engines, request); });
+  const auto decide = [&engines](Decision decision) {
+    return decide_where_known(
+        engines, [](Engine&, Transaction& tx, const std::string& id) { return find(tx, id).has_value(); },
+        std::move(decision));
+  };
+  routes.post("/api/dead-letters/{id}/replay", Access::admin,
+              describe<void, OfService<DeadLetterView>>("Send it again, under its own id", 200, {"service"}),
+              decide(replay));
+  routes.post("/api/dead-letters/{id}/discard", Access::admin,
+              describe<Discard, OfService<DeadLetterView>>("Give it up, for a reason", 200, {"service"}),
+              decide(discard));
   routes.act("/api/dead-letters/import", Access::admin,
-             describe<void, Engine::Imported>("Bring dead letters back from the fallback file"),
-             [&engine](const Request& request) {
-               return Response::json(200, engine.import_dead_letters(request.caller.subject));
-             });
+             describe<void, Engine::Imported>("Bring dead letters back from the fallback files", 200, {"service"}),
+             [engines](const Request& request) { return import(engines, request); });
 }
 
 }  // namespace skald::http

@@ -17,27 +17,39 @@ struct Health {
 };
 BOOST_DESCRIBE_STRUCT(Health, (), (status))
 
-Response list_audit(Engine& engine, const Request& request) {
-  const Page page = Page::of(request);
-  const std::string after = page.after(1)[0];
-  auto rows = engine.database().read_result([&](Transaction& tx) {
+std::vector<AuditView> list_audit(Engine& engine, const Position& after, std::size_t limit) {
+  return engine.database().read_result([&](Transaction& tx) {
     std::vector<AuditView> out;
-    for (auto& r : tables::audit::list(tx, after.empty() ? std::nullopt : std::optional(after), page.limit + 1))
+    for (auto& r : tables::audit::list(tx, unless_empty(after[0]), limit))
       out.push_back({r.id, r.at, r.actor, r.action, r.target, r.detail});
     return out;
   });
-  return Response::json(200, page.cut(std::move(rows), [](const AuditView& row) { return Page::cursor_at({row.id}); }));
 }
 
-void add_health_paths(Routes& routes, Engine& engine) {
+std::vector<WorkerView> list_workers(Engine& engine, const Position& after) {
+  auto rows = engine.workers();
+  std::erase_if(rows, [&](const WorkerView& row) { return row.id <= after[0]; });
+  std::ranges::sort(rows, {}, &WorkerView::id);
+  return rows;
+}
+
+// Says who is not, which what is thrown would leave to the log.
+Response readiness(const Engines& engines, const Request& request) {
+  std::string idle;
+  for (const ServiceEngine& of : engines)
+    if (!of.engine.ready()) idle += (idle.empty() ? "" : ", ") + of.service;
+  if (idle.empty()) return Response::json(200, Health{"ready"});
+  return problem_response(
+      {503, "NOT_READY", idle + ": the database does not answer, or this process has lost its lease", 1},
+      request.request_id);
+}
+
+void add_health_paths(Routes& routes, const Engines& engines) {
   routes.get("/healthz", Access::open, describe<void, Health>("Whether the process answers"),
              [](const Request&) { return Response::json(200, Health{"ok"}); });
-  routes.get("/readyz", Access::open, describe<void, Health>("Whether the database answers and this process may work"),
-             [&engine](const Request&) {
-               if (!engine.ready())
-                 throw Unavailable("NOT_READY", "the database does not answer, or this process has lost its lease");
-               return Response::json(200, Health{"ready"});
-             });
+  routes.get("/readyz", Access::open,
+             describe<void, Health>("Whether every service's database answers and this process may work"),
+             [engines](const Request& request) { return readiness(engines, request); });
 }
 
 }  // namespace
@@ -51,29 +63,28 @@ RawJson shown_payload(const std::string& payload) {
   }
 }
 
+std::optional<std::string> unless_empty(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
 void add_engine_paths(Routes& routes, const Watched& watched) {
-  Engine& engine = watched.engine;
-  add_health_paths(routes, engine);
+  const Engines& engines = watched.engines;
+  add_health_paths(routes, engines);
   add_overview_paths(routes, watched);
-  add_outbox_paths(routes, engine);
-  add_dead_letter_paths(routes, engine);
-  add_saga_paths(routes, engine);
-  add_lock_paths(routes, engine);
-  add_history_paths(routes, engine);
-  add_isolation_paths(routes, engine);
-  routes.get("/api/audit", Access::admin, describe<void, Listing<AuditView>>("What operators did, newest first"),
-             [&engine](const Request& request) { return list_audit(engine, request); });
-  routes.get("/api/workers", Access::admin,
-             describe<void, Listing<WorkerView>>("The processes that work on this database"),
-             [&engine](const Request& request) {
-               const Page page = Page::of(request);
-               const std::string after = page.after(1)[0];
-               auto rows = engine.workers();
-               std::erase_if(rows, [&](const WorkerView& row) { return row.id <= after; });
-               std::ranges::sort(rows, {}, &WorkerView::id);
-               return Response::json(
-                   200, page.cut(std::move(rows), [](const WorkerView& row) { return Page::cursor_at({row.id}); }));
-             });
+  add_outbox_paths(routes, engines);
+  add_dead_letter_paths(routes, engines);
+  add_saga_paths(routes, engines);
+  add_lock_paths(routes, engines);
+  add_history_paths(routes, engines);
+  add_isolation_paths(routes, engines);
+  add_list<AuditView>(routes, engines, "/api/audit", "What operators did, newest first", {},
+                      {.rows = [](Engine& engine, const Request&, const Position& after,
+                                  std::size_t limit) { return list_audit(engine, after, limit); },
+                       .position = [](const AuditView& row) { return Position{row.id}; }});
+  add_list<WorkerView>(routes, engines, "/api/workers", "The processes that work on each service's database", {},
+                       {.rows = [](Engine& engine, const Request&, const Position& after,
+                                   std::size_t) { return list_workers(engine, after); },
+                        .position = [](const WorkerView& row) { return Position{row.id}; }});
 }
 
 }  // namespace skald::http

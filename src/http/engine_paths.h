@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "http/engines.h"
 #include "http/router.h"
 #include "observe/metrics.h"
-#include "skald/engine.h"
 #include "skald/env.h"
 
 namespace skald::http {
@@ -17,20 +17,22 @@ inline constexpr std::string_view kOverviewTopic = "skald.overview";
 // All of it outlives the routes.
 struct Watched {
   Env env;
-  Engine& engine;
+  Engines engines;  // in the order in which their lists follow each other
   Metrics& metrics;
 };
 
 void add_engine_paths(Routes& routes, const Watched& watched);
 
 // The parts of it, one file each.
-void add_outbox_paths(Routes& routes, Engine& engine);
-void add_dead_letter_paths(Routes& routes, Engine& engine);
+void add_outbox_paths(Routes& routes, const Engines& engines);
+void add_dead_letter_paths(Routes& routes, const Engines& engines);
 void add_overview_paths(Routes& routes, const Watched& watched);
-void add_saga_paths(Routes& routes, Engine& engine);
-void add_lock_paths(Routes& routes, Engine& engine);
-void add_history_paths(Routes& routes, Engine& engine);
-void add_isolation_paths(Routes& routes, Engine& engine);
+void add_saga_paths(Routes& routes, const Engines& engines);
+void add_lock_paths(Routes& routes, const Engines& engines);
+void add_history_paths(Routes& routes, const Engines& engines);
+void add_isolation_paths(Routes& routes, const Engines& engines);
+
+std::optional<std::string> unless_empty(const std::string& text);
 
 // An optional filter of a query, as one of the names of E; Invalid (BAD_FILTER).
 template <DescribedEnum E>

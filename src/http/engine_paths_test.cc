@@ -19,7 +19,7 @@ class EnginePathsTest : public testing::Test {
  protected:
   EnginePathsTest() {
     migrate_api_keys(*db_);
-    add_engine_paths(routes_, {fake_.env, engine_, metrics_});
+    add_engine_paths(routes_, {fake_.env, {{"gift", engine_}}, metrics_});
   }
 
   Response ask(const std::string& method, const std::string& target, const std::string& body = "",

@@ -1,4 +1,5 @@
-// GET /api/history: what sagas read and wrote, where it is recorded.
+// GET /api/history: what sagas read and wrote, where it is recorded. The order of commits is
+// each database's own, so are the rows: what is of one service is a history by itself.
 #include <charconv>
 
 #include "http/engine_paths.h"
@@ -7,34 +8,53 @@ namespace skald::http {
 namespace {
 
 // The cursor is a commit's place; a page has all operations of its commits.
-Response list(Engine& engine, const Request& request) {
-  const Page page = Page::of(request);
-  std::int64_t after = 0;
-  if (const std::string text = page.after(1)[0]; !text.empty()) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), after);
-    if (error != std::errc() || end != text.data() + text.size() || after < 0)
-      throw Invalid("BAD_CURSOR", "cursor is not one that this list has given; start again without it");
+struct Commit {
+  std::int64_t at = 0;
+  std::vector<checker::Operation> operations;
+};
+BOOST_DESCRIBE_STRUCT(Commit, (), (at, operations))
+
+std::int64_t place_of(const Position& position) {
+  const std::string& text = position[0];
+  std::int64_t place = 0;
+  if (text.empty()) return place;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place);
+  if (error != std::errc() || end != text.data() + text.size() || place < 0)
+    throw Invalid("BAD_CURSOR", "cursor is not one that this list has given; start again without it");
+  return place;
+}
+
+std::vector<Commit> list(Engine& engine, const Request&, const Position& after, std::size_t limit) {
+  const std::int64_t place = place_of(after);
+  std::vector<Commit> out;
+  auto operations =
+      engine.database().read_result([&](Transaction& tx) { return engine.sagas().history(tx, place, limit); });
+  for (checker::Operation& operation : operations) {
+    if (out.empty() || out.back().at != operation.at) out.push_back({operation.at, {}});
+    out.back().operations.push_back(std::move(operation));
   }
-  Listing<checker::Operation> out;
-  out.items =
-      engine.database().read_result([&](Transaction& tx) { return engine.sagas().history(tx, after, page.limit + 1); });
-  std::size_t commits = 0;
-  for (std::size_t i = 0; i < out.items.size(); ++i) {
-    const bool next = i == 0 || out.items[i].at != out.items[i - 1].at;
-    if (!next || ++commits <= page.limit) continue;
-    out.next_cursor = Page::cursor_at({std::to_string(out.items[i - 1].at)});
-    out.items.resize(i);
-  }
-  return Response::json(200, out);
+  return out;
+}
+
+Listing<OfService<checker::Operation>> flattened(Listing<OfService<Commit>> commits) {
+  Listing<OfService<checker::Operation>> out{{}, std::move(commits.next_cursor)};
+  for (auto& commit : commits.items)
+    for (checker::Operation& operation : commit.operations) out.items.push_back({std::move(operation), commit.service});
+  return out;
 }
 
 }  // namespace
 
-void add_history_paths(Routes& routes, Engine& engine) {
-  routes.get("/api/history", Access::admin,
-             describe<void, Listing<checker::Operation>>(
-                 "What sagas read and wrote, in the order of commits, for skald check"),
-             [&engine](const Request& request) { return list(engine, request); });
+void add_history_paths(Routes& routes, const Engines& engines) {
+  const EngineList<Commit> commits{
+      .rows = list, .position = [](const Commit& commit) { return Position{std::to_string(commit.at)}; }};
+  routes.get(
+      "/api/history", Access::admin,
+      describe<void, Listing<OfService<checker::Operation>>>(
+          "What sagas read and wrote, in the order of commits of each service, for skald check", 200, {"service"}),
+      [engines, commits](const Request& request) {
+        return Response::json(200, flattened(list_page(engines, request, commits)));
+      });
 }
 
 }  // namespace skald::http

@@ -124,6 +124,17 @@ Response run_once_per_key(Database& db, InFlight& in_flight, const Request& requ
   return response;
 }
 
+bool remembers(Database& db, const Request& request) {
+  const auto header = request.headers.find("idempotency-key");
+  if (header == request.headers.end()) return false;
+  const Key key = key_of(request, header->second);
+  return db.read_result([&](Transaction& tx) {
+    return !tx.query("SELECT 1 FROM skald_api_key WHERE scope = $1 AND key = $2 AND expires_at > $3", key.scope,
+                     key.key, tx.now())
+                .empty();
+  });
+}
+
 bool purge_expired(Database& db) {
   return db.write_result("purge API keys", [](Transaction& tx) {
     return tx.execute(

@@ -19,7 +19,7 @@ namespace skald::http {
 inline constexpr Duration kApiKeyKept = std::chrono::hours(24);
 
 // The keys under way in this process, for SQLite, which has no other process.
-// One per Database. Thread safe.
+// One for all databases that requests of one path may go to. Thread safe.
 class InFlight {
  public:
   // Leaves when destroyed; null where the key is under way already.
@@ -50,6 +50,9 @@ void migrate_api_keys(Database& db);
 // handler and the store throw: Invalid BAD_IDEMPOTENCY_KEY, Invalid KEY_REUSED
 // (another body), Busy KEY_IN_FLIGHT.
 Response run_once_per_key(Database& db, InFlight& in_flight, const Request& request, const WriteHandler& handler);
+
+// Whether this database remembers an answer under the request's Idempotency-Key.
+bool remembers(Database& db, const Request& request);
 
 // Deletes up to 500 expired keys; true where there may be more.
 bool purge_expired(Database& db);

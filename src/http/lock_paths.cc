@@ -10,9 +10,7 @@ namespace {
 // Those who share a lock are several rows of one resource and key.
 auto position(const LockView& lock) { return std::tie(lock.resource, lock.key, lock.saga_id); }
 
-Response list(Engine& engine, const Request& request) {
-  const Page page = Page::of(request);
-  const auto after = page.after(3);
+std::vector<LockView> list(Engine& engine, const Request& request, const Position& after, std::size_t) {
   auto rows = engine.database().read_result([&](Transaction& tx) { return engine.sagas().locks(tx); });
   const auto differs = [&](const std::string& name, const std::string& value) {
     const auto wanted = request.query_value(name);
@@ -23,18 +21,17 @@ Response list(Engine& engine, const Request& request) {
            differs("key", lock.key) || differs("sagaId", lock.saga_id);
   });
   std::ranges::sort(rows, [](const LockView& a, const LockView& b) { return position(a) < position(b); });
-  return Response::json(200, page.cut(std::move(rows), [](const LockView& lock) {
-    return Page::cursor_at({lock.resource, lock.key, lock.saga_id});
-  }));
+  return rows;
 }
 
 }  // namespace
 
-void add_lock_paths(Routes& routes, Engine& engine) {
-  routes.get("/api/locks", Access::admin,
-             describe<void, Listing<LockView>>("Semantic locks: who holds them, since when, and who waits", 200,
-                                               {"resource", "key", "sagaId"}),
-             [&engine](const Request& request) { return list(engine, request); });
+void add_lock_paths(Routes& routes, const Engines& engines) {
+  add_list<LockView>(routes, engines, "/api/locks", "Semantic locks: who holds them, since when, and who waits",
+                     {"resource", "key", "sagaId"},
+                     {.rows = list,
+                      .position = [](const LockView& lock) { return Position{lock.resource, lock.key, lock.saga_id}; },
+                      .fields = 3});
 }
 
 }  // namespace skald::http

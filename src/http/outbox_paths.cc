@@ -47,9 +47,6 @@ BOOST_DESCRIBE_STRUCT(EntryDetail, (),
                        content_hash, payload, locked_by, locked_at, out_of_order, version, created_at, updated_at,
                        attempts))
 
-std::optional<std::string> unless_empty(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
 std::optional<Time> unless_zero(Time time) { return time == Time{} ? std::nullopt : std::optional(time); }
 std::optional<Time> next_retry(const Entry& e) {
   return e.status == EntryStatus::FAILED ? std::optional(e.next_retry_at) : std::nullopt;
@@ -90,40 +87,39 @@ EntryDetail detail_of(Transaction& tx, const Entry& e) {
   return out;
 }
 
-Response list(Engine& engine, const Request& request) {
-  const Page page = Page::of(request);
+std::vector<EntryView> list(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
   const tables::outbox::Filter filter{.status = enum_filter<EntryStatus>(request, "status"),
                                       .type = request.query_value("type"),
                                       .key = request.query_value("key"),
-                                      .after = unless_empty(page.after(1)[0]),
-                                      .limit = page.limit + 1};
-  auto rows = engine.database().read_result([&](Transaction& tx) {
+                                      .after = unless_empty(after[0]),
+                                      .limit = limit};
+  return engine.database().read_result([&](Transaction& tx) {
     std::vector<EntryView> out;
     for (const Entry& entry : tables::outbox::list(tx, filter)) out.push_back(view_of(entry));
     return out;
   });
-  return Response::json(200, page.cut(std::move(rows), [](const EntryView& row) { return Page::cursor_at({row.id}); }));
 }
 
-Response show(Engine& engine, const Request& request) {
-  const std::string& id = request.param("id");
-  return engine.database().read_result([&](Transaction& tx) {
-    const auto entry = tables::outbox::find(tx, id);
-    if (!entry)
-      throw NotFound("NO_SUCH_ENTRY", "the outbox has no entry of this id; completed ones go after their retention");
-    return Response::json(200, detail_of(tx, *entry));
+Response show(const Engines& engines, const Request& request) {
+  const auto found = find_first(engines, request, [&](Engine&, Transaction& tx) -> std::optional<EntryDetail> {
+    const auto entry = tables::outbox::find(tx, request.param("id"));
+    if (!entry) return std::nullopt;
+    return detail_of(tx, *entry);
   });
+  if (!found)
+    throw NotFound("NO_SUCH_ENTRY", "the outbox has no entry of this id; completed ones go after their retention");
+  return Response::json(200, *found);
 }
 
 }  // namespace
 
-void add_outbox_paths(Routes& routes, Engine& engine) {
-  routes.get("/api/outbox", Access::admin,
-             describe<void, Listing<EntryView>>("Events and what became of them, newest first", 200,
-                                                {"status", "type", "key"}),
-             [&engine](const Request& request) { return list(engine, request); });
-  routes.get("/api/outbox/{id}", Access::admin, describe<void, EntryDetail>("One event with its attempts"),
-             [&engine](const Request& request) { return show(engine, request); });
+void add_outbox_paths(Routes& routes, const Engines& engines) {
+  add_list<EntryView>(routes, engines, "/api/outbox", "Events and what became of them, newest first",
+                      {"status", "type", "key"},
+                      {.rows = list, .position = [](const EntryView& row) { return Position{row.id}; }});
+  routes.get("/api/outbox/{id}", Access::admin,
+             describe<void, OfService<EntryDetail>>("One event with its attempts", 200, {"service"}),
+             [engines](const Request& request) { return show(engines, request); });
 }
 
 }  // namespace skald::http

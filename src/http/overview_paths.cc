@@ -1,4 +1,9 @@
 // GET /api/overview, /api/stream and /metrics: the state of the whole at a glance.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
 #include "http/engine_paths.h"
 #include "store/tables/outbox.h"
 
@@ -11,23 +16,29 @@ struct SchemaView {
 };
 BOOST_DESCRIBE_STRUCT(SchemaView, (), (component, version))
 
-struct Overview {
-  std::string database;
-  std::vector<SchemaView> schema;
-  double clock_skew_seconds = 0;   // this process ahead of its database
+// One engine, or all of them together.
+struct Figures {
+  std::string database;            // of all: each kind once
+  std::vector<SchemaView> schema;  // of all: the lowest version of each component
+  double clock_skew_seconds = 0;   // this process ahead of its database; of all: the largest
   std::int64_t pending = 0;        // entries that are not at their end
   std::optional<Time> oldest_pending;
   std::int64_t dead_letters = 0;
   std::int64_t workers = 0;
 };
-BOOST_DESCRIBE_STRUCT(Overview, (),
+BOOST_DESCRIBE_STRUCT(Figures, (),
                       (database, schema, clock_skew_seconds, pending, oldest_pending, dead_letters, workers))
 
-Overview look(const Watched& watched) {
-  return watched.engine.database().read_result([&](Transaction& tx) {
-    Overview out;
+struct Overview : Figures {
+  std::vector<OfService<Figures>> services;
+};
+BOOST_DESCRIBE_STRUCT(Overview, (Figures), (services))
+
+Figures look(const Env& env, Engine& engine) {
+  return engine.database().read_result([&](Transaction& tx) {
+    Figures out;
     out.database = tx.on(Dialect::sqlite) ? "sqlite" : "postgresql";
-    out.clock_skew_seconds = std::chrono::duration<double>(watched.env.clock.now() - tx.now()).count();
+    out.clock_skew_seconds = std::chrono::duration<double>(env.clock.now() - tx.now()).count();
     const auto backlog = tables::outbox::backlog(tx);
     out.pending = backlog.live;
     out.oldest_pending = backlog.oldest;
@@ -41,11 +52,43 @@ Overview look(const Watched& watched) {
   });
 }
 
+Overview summed(std::vector<OfService<Figures>> services) {
+  Overview out;
+  std::set<std::string> kinds;
+  std::map<std::string, std::int64_t> versions;
+  for (const Figures& one : services) {
+    kinds.insert(one.database);
+    for (const SchemaView& part : one.schema) {
+      std::int64_t& lowest = versions.try_emplace(part.component, part.version).first->second;
+      lowest = std::min(lowest, part.version);
+    }
+    if (std::abs(one.clock_skew_seconds) > std::abs(out.clock_skew_seconds))
+      out.clock_skew_seconds = one.clock_skew_seconds;
+    out.pending += one.pending;
+    if (one.oldest_pending)
+      out.oldest_pending = std::min(*one.oldest_pending, out.oldest_pending.value_or(Time::max()));
+    out.dead_letters += one.dead_letters;
+    out.workers += one.workers;
+  }
+  for (const std::string& kind : kinds) out.database += (out.database.empty() ? "" : ", ") + kind;
+  for (const auto& [component, version] : versions) out.schema.push_back({component, version});
+  out.services = std::move(services);
+  return out;
+}
+
+Overview look(const Watched& watched) {
+  std::vector<OfService<Figures>> services;
+  for (const ServiceEngine& of : watched.engines)
+    services.push_back({ask(of, [&](Engine& engine) { return look(watched.env, engine); }), of.service});
+  return summed(std::move(services));
+}
+
 // Asked for each second: what has not changed is not told again.
 Stream open_stream(const Watched& watched) {
   return {std::string(kOverviewTopic), [watched, told = std::string()]() mutable -> std::optional<std::string> {
             Overview now = look(watched);
             now.clock_skew_seconds = 0;
+            for (Figures& one : now.services) one.clock_skew_seconds = 0;
             std::string text = to_json(now);
             if (text == told) return "";
             told = std::move(text);
@@ -53,7 +96,8 @@ Stream open_stream(const Watched& watched) {
           }};
 }
 
-// Answers without its database, too: an outage is when the numbers are wanted.
+// Answers without its databases, too: an outage is when the numbers are wanted. Sums that
+// lack one of them would be wrong, so they stay as they were.
 std::string metrics_text(const Watched& watched) {
   Metrics& metrics = watched.metrics;
   try {
@@ -73,9 +117,10 @@ std::string metrics_text(const Watched& watched) {
 }  // namespace
 
 void add_overview_paths(Routes& routes, const Watched& watched) {
-  routes.get("/api/overview", Access::admin,
-             describe<void, Overview>("Database, backlog, dead letters and workers at a glance"),
-             [watched](const Request&) { return Response::json(200, look(watched)); });
+  routes.get(
+      "/api/overview", Access::admin,
+      describe<void, Overview>("Databases, backlog, dead letters and workers at a glance, in all and of each service"),
+      [watched](const Request&) { return Response::json(200, look(watched)); });
   routes.stream("/api/stream", Access::admin, describe<void, void>("The overview again whenever it has changed"),
                 [watched](const Request&) { return open_stream(watched); });
   Doc doc = describe<void, void>("Metrics for Prometheus");

@@ -65,13 +65,8 @@ void Routes::get(std::string path, Access access, Doc doc, Handler handler) {
   add({"GET", std::move(path), access, std::move(doc), {}, std::move(handler)});
 }
 
-void Routes::write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) {
-  add({std::move(method),
-       std::move(path),
-       access,
-       std::move(doc),
-       {},
-       WriteRoute{&db, &in_flight_[&db], std::move(handler)}});
+void Routes::write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) {
+  add({std::move(method), std::move(path), access, std::move(doc), {}, std::move(choose)});
 }
 
 void Routes::stream(std::string path, Access access, Doc doc, StreamHandler handler) {
@@ -120,13 +115,19 @@ const Routes::Node* Routes::find(const Node& node, const std::vector<std::string
   return nullptr;
 }
 
-Reply Routes::answer(Request request) const {
+Reply Routes::answer(Request request) const { return answer(std::move(request), nullptr); }
+Response Routes::dispatch(Request request) const { return cut(answer(std::move(request))); }
+Response Routes::dispatch_as(const Caller& caller, Request request) const {
+  return cut(answer(std::move(request), &caller));
+}
+
+Reply Routes::answer(Request request, const Caller* known) const {
   const Instant began = env_.clock.steady();
   introduce(request);
   Reply reply;
   std::string cause;
   try {
-    reply = handle(request);
+    reply = handle(request, known);
     for (const auto& [name, value] : reply.response.headers)
       if (has_control(value))
         throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
@@ -142,8 +143,7 @@ Reply Routes::answer(Request request) const {
   return reply;
 }
 
-Response Routes::dispatch(Request request) const {
-  Reply reply = answer(std::move(request));
+Response Routes::cut(Reply reply) {
   if (!reply.stream) return std::move(reply.response);
   try {
     reply.response.body = reply.stream->next().value_or("");
@@ -161,7 +161,7 @@ Response Routes::refuse(Request request, const Problem& problem) const {
   return response;
 }
 
-Reply Routes::handle(Request& request) const {
+Reply Routes::handle(Request& request, const Caller* known) const {
   Target target = parse_target(request.path);
   request.path = target.path;
   request.query.merge(target.query);
@@ -183,7 +183,8 @@ Reply Routes::handle(Request& request) const {
 
   const Route& route = *found->second;
   for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
-  request.caller = authenticator_.admit(request, route.access);
+  if (known != nullptr) Authenticator::admit(request.caller = *known, route.access);
+  else request.caller = authenticator_.admit(request, route.access);
   return run(route, request);
 }
 
@@ -194,8 +195,9 @@ Reply Routes::run(const Route& route, const Request& request) const {
     if (const auto problem = body_problem(request))
       return {problem_response(*problem, request.request_id), std::nullopt};
   if (const auto* handler = std::get_if<Handler>(&route.target)) return {(*handler)(request), std::nullopt};
-  const auto& write = std::get<WriteRoute>(route.target);
-  return {run_once_per_key(*write.db, *write.in_flight, request, write.handler), std::nullopt};
+  const WriteTarget target = std::get<WriteChoice>(route.target)(request);
+  if (target.prepare && !remembers(target.db, request)) target.prepare(request);
+  return {run_once_per_key(target.db, in_flight_, request, target.handler), std::nullopt};
 }
 
 void Routes::introduce(Request& request) const {

@@ -21,19 +21,13 @@
 
 namespace skald::http {
 
-struct WriteRoute {
-  Database* db;
-  InFlight* in_flight;
-  WriteHandler handler;
-};
-
 struct Route {
   std::string method;
   std::string path;                      // "/donation/donations/{requestId}"
   Access access;
   Doc doc;
   std::vector<std::string> param_names;  // in order
-  std::variant<Handler, WriteRoute, StreamHandler> target;
+  std::variant<Handler, WriteChoice, StreamHandler> target;
 };
 
 // A response, or the head of a stream that goes on.
@@ -49,7 +43,8 @@ class Routes final : public Router {
   ~Routes() override;
 
   void get(std::string path, Access access, Doc doc, Handler handler) override;
-  void write(Database& db, std::string method, std::string path, Access access, Doc doc, WriteHandler handler) override;
+  using Router::write;
+  void write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) override;
   void stream(std::string path, Access access, Doc doc, StreamHandler handler) override;
   void act(std::string path, Access access, Doc doc, Handler handler) override;
 
@@ -60,6 +55,8 @@ class Routes final : public Router {
 
   // The same for callers that cannot stream: a stream is cut after its first part.
   Response dispatch(Request request) const;
+  // For a caller whom another part of the program vouches for: no token is looked at.
+  Response dispatch_as(const Caller& caller, Request request) const;
 
   // The answer to what the server refuses before it is a request (too large, too
   // slow, …), with the same headers, metrics and log as any other.
@@ -72,7 +69,9 @@ class Routes final : public Router {
   void add(Route route);
   const Node* find(const Node& node, const std::vector<std::string>& segments, std::size_t depth,
                    std::vector<std::string>& values) const;
-  Reply handle(Request& request) const;
+  Reply answer(Request request, const Caller* known) const;
+  static Response cut(Reply reply);
+  Reply handle(Request& request, const Caller* known) const;
   Reply run(const Route& route, const Request& request) const;
   void introduce(Request& request) const;
   void finish(const Request& request, Response& response, Instant began, std::string_view cause) const;
@@ -80,7 +79,7 @@ class Routes final : public Router {
   Env env_;
   Authenticator authenticator_;
   std::deque<Route> routes_;
-  std::map<Database*, InFlight> in_flight_;
+  mutable InFlight in_flight_;  // thread safe
   std::unique_ptr<Node> root_;
 };
 

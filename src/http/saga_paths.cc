@@ -49,26 +49,31 @@ SagaBody body_of(SagaView view) {
           .steps = std::move(view.steps)};
 }
 
-SagaBody find(Engine& engine, Transaction& tx, const std::string& id) {
+std::optional<SagaBody> find(Engine& engine, Transaction& tx, const std::string& id) {
   auto found = engine.sagas().find(tx, id);
-  if (!found) throw NotFound("SAGA_NOT_FOUND", "there is no saga with this id");
-  return body_of(std::move(*found));
+  return found ? std::optional(body_of(std::move(*found))) : std::nullopt;
 }
 
-Response list(Engine& engine, const Request& request) {
-  const Page page = Page::of(request);
-  const std::string after = page.after(1)[0];
+[[noreturn]] void refuse_unknown() { throw NotFound("SAGA_NOT_FOUND", "there is no saga with this id"); }
+
+std::vector<SagaBody> list(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
   const SagaFilter filter{.status = enum_filter<SagaStatus>(request, "status"),
                           .type = request.query_value("type"),
                           .key = request.query_value("key"),
-                          .after = after.empty() ? std::nullopt : std::optional(after),
-                          .limit = static_cast<int>(page.limit) + 1};
-  auto rows = engine.database().read_result([&](Transaction& tx) {
+                          .after = unless_empty(after[0]),
+                          .limit = static_cast<int>(limit)};
+  return engine.database().read_result([&](Transaction& tx) {
     std::vector<SagaBody> out;
     for (SagaView& view : engine.sagas().list(tx, filter)) out.push_back(body_of(std::move(view)));
     return out;
   });
-  return Response::json(200, page.cut(std::move(rows), [](const SagaBody& row) { return Page::cursor_at({row.id}); }));
+}
+
+Response show(const Engines& engines, const Request& request) {
+  const auto found = find_first(engines, request,
+                                [&](Engine& engine, Transaction& tx) { return find(engine, tx, request.param("id")); });
+  if (!found) refuse_unknown();
+  return Response::json(200, *found);
 }
 
 bool is_text(const std::string& text, std::size_t bytes_max) {
@@ -94,35 +99,38 @@ void signal(Engine& engine, const Request& request, Transaction& tx) {
                         wish.id.value_or(request.request_id), request.caller.subject);
 }
 
-using Decision = void (*)(Engine&, const Request&, Transaction&);
+using Change = void (*)(Engine&, const Request&, Transaction&);
 
-WriteHandler decided_by(Engine& engine, Decision decision) {
-  return [&engine, decision](const Request& request, Transaction& tx) {
-    decision(engine, request, tx);
-    return Response::json(200, find(engine, tx, request.param("id")));
-  };
+WriteChoice changed_by(const Engines& engines, Change change) {
+  return decide_where_known(
+      engines,
+      [](Engine& engine, Transaction& tx, const std::string& id) { return engine.sagas().find(tx, id).has_value(); },
+      [change](const ServiceEngine& of, const Request& request, Transaction& tx) {
+        change(of.engine, request, tx);
+        auto body = find(of.engine, tx, request.param("id"));
+        if (!body) refuse_unknown();
+        return Response::json(200, OfService<SagaBody>{std::move(*body), of.service});
+      });
 }
 
 }  // namespace
 
-void add_saga_paths(Routes& routes, Engine& engine) {
-  routes.get(
-      "/api/sagas", Access::admin,
-      describe<void, Listing<SagaBody>>("Sagas and how far they are, newest first", 200, {"status", "type", "key"}),
-      [&engine](const Request& request) { return list(engine, request); });
-  routes.get("/api/sagas/{id}", Access::admin, describe<void, SagaBody>("One saga with its state and steps"),
-             [&engine](const Request& request) {
-               return Response::json(200, engine.database().read_result(
-                                              [&](Transaction& tx) { return find(engine, tx, request.param("id")); }));
-             });
-  Database& db = engine.database();
-  routes.post(db, "/api/sagas/{id}/retry", Access::admin,
-              describe<void, SagaBody>("Let a saga that needs help try again"), decided_by(engine, retry));
-  routes.post(db, "/api/sagas/{id}/compensate", Access::admin,
-              describe<Compensation, SagaBody>("Undo what a saga has done, for a reason"),
-              decided_by(engine, compensate));
-  routes.post(db, "/api/sagas/{id}/signal", Access::admin, describe<Signal, SagaBody>("Send a saga what it waits for"),
-              decided_by(engine, signal));
+void add_saga_paths(Routes& routes, const Engines& engines) {
+  add_list<SagaBody>(routes, engines, "/api/sagas", "Sagas and how far they are, newest first",
+                     {"status", "type", "key"},
+                     {.rows = list, .position = [](const SagaBody& row) { return Position{row.id}; }});
+  routes.get("/api/sagas/{id}", Access::admin,
+             describe<void, OfService<SagaBody>>("One saga with its state and steps", 200, {"service"}),
+             [engines](const Request& request) { return show(engines, request); });
+  routes.post("/api/sagas/{id}/retry", Access::admin,
+              describe<void, OfService<SagaBody>>("Let a saga that needs help try again", 200, {"service"}),
+              changed_by(engines, retry));
+  routes.post("/api/sagas/{id}/compensate", Access::admin,
+              describe<Compensation, OfService<SagaBody>>("Undo what a saga has done, for a reason", 200, {"service"}),
+              changed_by(engines, compensate));
+  routes.post("/api/sagas/{id}/signal", Access::admin,
+              describe<Signal, OfService<SagaBody>>("Send a saga what it waits for", 200, {"service"}),
+              changed_by(engines, signal));
 }
 
 }  // namespace skald::http

@@ -40,7 +40,7 @@ class SagaPathsTest : public testing::Test {
  protected:
   SagaPathsTest() {
     migrate_api_keys(*db_);
-    add_engine_paths(routes_, {env_, engine_, metrics_});
+    add_engine_paths(routes_, {env_, {{"trip", engine_}}, metrics_});
     engine_.sagas().add(trip_);
     engine_.consume({.name = "end", .type = "trip.*", .handle = [this](Transaction&, const Message& message) {
                        ended_.set_value(message.event.type);
@@ -268,7 +268,7 @@ TEST(SagaPathsOfCustomers, AreClosed) {
   const auto db = open_sqlite(fake.env, {.path = ":memory:"});
   Engine engine(fake.env, *db, {.outbox = {}, .fallback_file = {}, .alert = {}, .works = false});
   Routes routes(fake.env, Authenticator(fake.env, std::string("a secret")), "1");
-  add_engine_paths(routes, {fake.env, engine, metrics});
+  add_engine_paths(routes, {fake.env, {{"trip", engine}}, metrics});
   const auto status = [&](const std::string& method, const std::string& path) {
     Request request;
     request.method = method;

@@ -20,4 +20,9 @@ void Publisher::publish(std::string_view topic) {
   for (auto place = first; place != last; ++place) place->second->wake_();
 }
 
+void Publisher::publish_all() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [topic, subscription] : subscriptions_) subscription->wake_();
+}
+
 }  // namespace skald::http

@@ -34,6 +34,8 @@ class Publisher {
   // must not block, throw, or call the publisher.
   std::unique_ptr<Subscription> subscribe(std::string topic, std::function<void()> wake);
   void publish(std::string_view topic);
+  // Once a second or so: what changed in another process is published by nobody here.
+  void publish_all();
 
  private:
   std::mutex mutex_;

@@ -7,20 +7,11 @@
 #include "store/sqlite/database.h"
 #include "store/tables/saga.h"
 #include "store/tables/schema.h"
+#include "support/hand_clock.h"
 #include "support/test_database.h"
 
 namespace skald::outbox {
 namespace {
-
-class HandClock final : public Clock {
- public:
-  Time now() const override { return from_micros(micros_); }
-  Instant steady() const override { return Instant(Duration(micros_)); }
-  void advance(Duration by) { micros_ += by.count(); }
-
- private:
-  std::int64_t micros_ = 1'800'000'000'000'000;
-};
 
 class MembershipTest : public testing::Test {
  protected:
@@ -39,7 +30,7 @@ class MembershipTest : public testing::Test {
     });
   }
 
-  HandClock clock_;
+  test::HandClock clock_;
   std::unique_ptr<Random> random_ = system_random();
   Env env_{clock_, *random_, silent_observer()};
   std::unique_ptr<test::TestDatabase> database_ = test::TestDatabase::postgres(env_);

@@ -180,7 +180,7 @@ bool Relay::run_next_single() {
     release_from_hand(entry);
     return true;
   }
-  if (outcome.verdict == Verdict::delivered && routing_.plan(entry.event.type).route != nullptr) {
+  if (outcome.verdict == Verdict::delivered && routing_.plan(entry).route != nullptr) {
     send(entry);
     return true;
   }

@@ -18,7 +18,8 @@ constexpr int kCrashesMaxSent = 3;
 }  // namespace
 
 Message Relay::message_of(const Entry& entry) const {
-  Message message{entry.event, options_.source, entry.created_at, entry.attempts, entry.out_of_order};
+  Message message{entry.event, entry.source.empty() ? options_.source : entry.source, entry.created_at, entry.attempts,
+                  entry.out_of_order};
   if (!seam::holds(Rule::same_id_every_attempt)) message.event.id += "-" + std::to_string(entry.attempts);
   return message;
 }
@@ -31,7 +32,7 @@ void Relay::handle_together(Transaction& tx, const std::vector<Entry>& entries) 
   for (const Entry& entry : entries) {
     const Message message = message_of(entry);
     const bool untouched = entry.attempts == 0 && entry.crashes == 0 && !entry.out_of_order;
-    for (const Consumer* consumer : routing_.plan(entry.event.type).consumers) {
+    for (const Consumer* consumer : routing_.plan(entry).consumers) {
       if (untouched) {
         consumers.push_back(consumer->name);
         ids.push_back(entry.id);
@@ -52,7 +53,7 @@ void Relay::handle_together(Transaction& tx, const std::vector<Entry>& entries) 
 // partition is another's by now.
 bool Relay::run_consumers(const Entry& entry) {
   const Message message = message_of(entry);
-  for (const Consumer* consumer : routing_.plan(entry.event.type).consumers) {
+  for (const Consumer* consumer : routing_.plan(entry).consumers) {
     const bool together = seam::holds(Rule::dedupe_in_effect_transaction);
     bool ours = false, first = true;
     db_.write(consumer->name, [&](Transaction& tx) {
@@ -73,7 +74,7 @@ bool Relay::run_consumers(const Entry& entry) {
 
 void Relay::send(const Entry& entry) {
   const Instant begun = env_.clock.steady();
-  routing_.plan(entry.event.type).route->bus->send(message_of(entry), [this, entry, begun](Outcome outcome) {
+  routing_.plan(entry).route->bus->send(message_of(entry), [this, entry, begun](Outcome outcome) {
     finish(entry, std::move(outcome), env_.clock.steady() - begun);
   });
 }
@@ -93,7 +94,7 @@ void Relay::recover(Transaction& tx, const Entry& orphan, std::vector<Undertaker
   tables::attempt::insert(
       tx, entry.id,
       {entry.attempts, tx.now(), entry.locked_by, "CRASHED", tx.now() - entry.locked_at, "its worker stopped"});
-  const auto& plan = routing_.plan(entry.event.type);
+  const auto& plan = routing_.plan(entry);
   if (entry.crashes >= (plan.consumers.empty() ? kCrashesMaxSent : kCrashesMaxLocal)) {
     parked.push_back({entry, "CRASHED", "every worker that took it in hand died", blocks_keys()});
   } else {

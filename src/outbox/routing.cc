@@ -34,15 +34,15 @@ void Routing::on_settled(std::string type, Settled settled) {
   settled_.push_back(std::make_unique<std::pair<std::string, Settled>>(std::move(type), std::move(settled)));
 }
 
-const Routing::Plan& Routing::plan(const std::string& type) const {
+const Routing::Plan& Routing::plan(const std::string& type, bool landed) const {
   std::lock_guard lock(mutex_);
-  auto& slot = plans_[type];
+  auto& slot = plans_[landed ? 1 : 0][type];
   if (!slot) {
     slot = std::make_unique<Plan>();
     for (const auto& consumer : consumers_)
       if (matches_type(consumer->type, type)) slot->consumers.push_back(consumer.get());
     for (const auto& route : routes_)
-      if (slot->route == nullptr && matches_type(route->type, type)) slot->route = route.get();
+      if (!landed && slot->route == nullptr && matches_type(route->type, type)) slot->route = route.get();
     for (const auto& settled : settled_)
       if (matches_type(settled->first, type)) slot->settled.push_back(&settled->second);
   }
@@ -57,7 +57,7 @@ std::vector<Bus*> Routing::buses() const {
 }
 
 void Routing::settle(Transaction& tx, const Entry& entry, EntryStatus status) const {
-  for (const Settled* settled : plan(entry.event.type).settled) (*settled)(tx, entry, status);
+  for (const Settled* settled : plan(entry).settled) (*settled)(tx, entry, status);
 }
 
 }  // namespace skald::outbox

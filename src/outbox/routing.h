@@ -24,8 +24,10 @@ class Routing {
   void add(Route route);            // throws Invalid where the type has one already
   void on_settled(std::string type, Settled settled);
 
-  // Thread safe; the reference lives as long as the routing.
-  const Plan& plan(const std::string& type) const;
+  // Thread safe; the references live as long as the routing. What came from another
+  // service is for consumers only: nobody sends it on.
+  const Plan& plan(const std::string& type, bool landed = false) const;
+  const Plan& plan(const Entry& entry) const { return plan(entry.event.type, !entry.source.empty()); }
 
   // All buses, each once.
   std::vector<Bus*> buses() const;
@@ -36,7 +38,7 @@ class Routing {
   std::vector<std::unique_ptr<Route>> routes_;
   std::vector<std::unique_ptr<std::pair<std::string, Settled>>> settled_;
   mutable std::mutex mutex_;        // guards plans_
-  mutable std::unordered_map<std::string, std::unique_ptr<Plan>> plans_;
+  mutable std::unordered_map<std::string, std::unique_ptr<Plan>> plans_[2];  // of our own events, of landed ones
 };
 
 }  // namespace skald::outbox

@@ -17,7 +17,7 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   if (entry.status == EntryStatus::FAILED && entry.next_retry_at > in.now) return Fate::too_early;
   if (!verify(entry, in.hash_key)) return Fate::forged;
   if (entry.status == EntryStatus::PROCESSING) return Fate::orphan;
-  const auto& plan = in.routing.plan(entry.event.type);
+  const auto& plan = in.routing.plan(entry);
   if (!plan.consumers.empty() || plan.route == nullptr) {
     // An entry with a route goes through its consumers one by one first; one that
     // has killed an owner is never run among others again.

@@ -268,6 +268,22 @@ std::string Engine::content_hash(const Event& event) const {
 }
 std::optional<Entry> Engine::find_entry(Transaction& tx, std::string_view id) { return tables::outbox::find(tx, id); }
 
+void Engine::land(std::span<const Message> messages) {
+  if (messages.empty()) return;
+  const OutboxOptions& options = threads_->options_.outbox;
+  std::vector<tables::outbox::Landing> landings;
+  for (const Message& message : messages) {
+    if (message.source.empty() || message.event.id.empty() || message.event.type.empty() || message.event.key.empty())
+      throw Invalid("INVALID_EVENT", "an event of another service needs its id, type, key and source");
+    landings.push_back({&message.event, message.source, message.time,
+                        outbox::content_hash(message.event, options.hash_key), options.retries_max});
+  }
+  threads_->db_.write("land", [&](Transaction& tx) {
+    const std::uint64_t fresh = tables::outbox::land(tx, landings);
+    if (fresh != 0) tx.after_commit([this, fresh] { threads_->wake(fresh); });
+  });
+}
+
 void Engine::replay(Transaction& tx, std::string_view id, std::string_view actor) {
   dead_letter::replay(tx, threads_->env_.random, id, actor, [&](Transaction& same, const Entry& entry) {
     threads_->routing_.settle(same, entry, EntryStatus::PENDING);

@@ -72,6 +72,7 @@ Started SagaThreads::begin(const std::string& type, std::shared_ptr<void> state,
 Started SagaThreads::begin_in(Transaction& tx, const std::string& type, std::shared_ptr<void> state,
                               const StartOptions& options) {
   const Started out = runner_.start_in(tx, registry_.latest(type), std::move(state), options);
+  tx.after_commit([this] { env_.observer.count("sagas_started_total"); });
   go_on_after(tx);
   return out;
 }

@@ -10,6 +10,7 @@
 
 #include "chaos/order_skus.h"
 #include "chaos/order_traffic.h"
+#include "skald/http.h"
 
 namespace skald::chaos {
 namespace {
@@ -144,7 +145,7 @@ class Storm {
   SagaView saga_of(const order::OrderView& order, std::size_t worker) {
     SagaView view;
     crash::until([&] {
-      view = workers_.at(worker).get_as<SagaView>("/api/sagas/" + order.saga_id);
+      view = workers_.at(worker).get_as<OfService<SagaView>>("/api/sagas/" + order.saga_id);
       return view.finished_at.has_value();
     });
     return view;

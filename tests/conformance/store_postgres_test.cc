@@ -66,6 +66,21 @@ TEST_F(Postgres, KnowsItsTransactionIdBeforeItSendsCommit) {
   EXPECT_EQ(trips()[1], "COMMIT");
 }
 
+TEST_F(Postgres, KeepsEnginesThatShareADatabaseApartBySchema) {
+  const Migration step[] = {{.version = 1, .name = "n", .sql = "CREATE TABLE n (id BIGINT)", .postgres_sql = ""}};
+  const auto open = [&](const std::string& schema) {
+    return open_postgres(env(), {.url = database_->address(), .schema = schema, .connections = 2});
+  };
+  const auto left = open("left"), right = open("right_side");
+  left->migrate("n", step);
+  right->migrate("n", step);
+  left->write("insert", [](Transaction& tx) { tx.execute("INSERT INTO n VALUES (1)"); });
+  const auto count = [](Transaction& tx) { return tx.query("SELECT COUNT(*) FROM n").get<int>(0, 0); };
+  EXPECT_EQ(left->read_result(count), 1);
+  EXPECT_EQ(right->read_result(count), 0);
+  EXPECT_THROW(open("x; DROP TABLE n"), Invalid);
+}
+
 TEST_F(Postgres, GivesUpOnALockedRowAfterTheLockTimeout) {
   other().write("hold", [&](Transaction& holder) {
     holder.query("SELECT id FROM item WHERE id = 'a' FOR UPDATE");

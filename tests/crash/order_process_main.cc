@@ -84,7 +84,7 @@ int serve(const ProcessOptions& options) {
   Engine engine(env, db, engine_options(options));
   http::migrate_api_keys(db);
   http::Routes routes(env, http::Authenticator(env, std::nullopt), "test");
-  http::add_engine_paths(routes, {env, engine, metrics});
+  http::add_engine_paths(routes, {env, {{"order", engine}}, metrics});
   order::install(engine, routes, env,
                  {.provider = options.provider,
                   .call_timeout = std::chrono::milliseconds(options.call_timeout_ms),

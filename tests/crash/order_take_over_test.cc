@@ -84,7 +84,7 @@ TEST_F(TakeOver, AWorkerThatDiesHoldingALockIsFollowedWithinFiveSeconds) {
   worker_ = scene_.start();
   scene_.behave({.latency_ms = 200});
   const std::string id = place(*worker_, R"(,"lock":"exclusive")");
-  EXPECT_EQ(other_->get_as<Listing<LockView>>("/api/locks").items.size(), 2u) << "the order and the product";
+  EXPECT_EQ(other_->get_as<Listing<OfService<LockView>>>("/api/locks").items.size(), 2u) << "the order and the product";
   worker_->kill_hard();
   EXPECT_LT(seconds_until_confirmed(id, 10s), 5);
   EXPECT_THAT(what_is_wrong(*other_), testing::IsEmpty());
@@ -147,7 +147,7 @@ TEST_P(PoisonedStep, IsParkedAtTheThirdTakeOverAndTheOthersGoOn) {
   ASSERT_TRUE(until([&] { return first.ended(); }));
   const auto parked = [&] {
     const auto answer = survivor().ask("GET", "/api/sagas?status=NEEDS_HELP&type=test.poison");
-    return answer && answer->status == 200 && !from_json<Listing<SagaView>>(answer->body).items.empty();
+    return answer && answer->status == 200 && !from_json<Listing<OfService<SagaView>>>(answer->body).items.empty();
   };
   ASSERT_TRUE(until(parked));
   EXPECT_EQ(deaths(), kDeaths);
@@ -159,7 +159,7 @@ TEST_P(PoisonedStep, IsParkedAtTheThirdTakeOverAndTheOthersGoOn) {
   ASSERT_EQ(parked_ones.size(), 1u) << "only the one that kills";
   EXPECT_EQ(parked_ones[0].error->code, "CRASHED");
   EXPECT_EQ(parked_ones[0].step, "crash");
-  const auto locks = survivor().get_as<Listing<LockView>>("/api/locks").items;
+  const auto locks = survivor().get_as<Listing<OfService<LockView>>>("/api/locks").items;
   ASSERT_EQ(locks.size(), 1u) << "it keeps what it holds until a person has decided";
   EXPECT_EQ(locks[0].resource, "poison");
   EXPECT_EQ(scene_.charges().size(), static_cast<std::size_t>(kOrders));

@@ -42,14 +42,15 @@ void offer(const ServedProcess& process, const std::string& sku, std::int64_t st
 }
 
 std::vector<SagaView> sagas_that_need_help(const ServedProcess& process) {
-  return process.get_as<Listing<SagaView>>("/api/sagas?status=NEEDS_HELP&limit=200").items;
+  const auto page = process.get_as<Listing<OfService<SagaView>>>("/api/sagas?status=NEEDS_HELP&limit=200");
+  return {page.items.begin(), page.items.end()};
 }
 
 std::vector<std::string> what_is_wrong(const ServedProcess& process) {
   std::vector<std::string> out;
-  for (const order::Check& check : process.get_as<order::Invariants>("/order/invariants").checks)
+  for (const skald::Check& check : process.get_as<skald::Invariants>("/order/invariants").checks)
     if (!check.ok) out.push_back(check.name + ": " + check.detail);
-  for (const LockView& lock : process.get_as<Listing<LockView>>("/api/locks").items)
+  for (const LockView& lock : process.get_as<Listing<OfService<LockView>>>("/api/locks").items)
     out.push_back("a lock is left: " + to_json(lock));
   for (const auto& product : process.get_as<Listing<order::ProductView>>("/order/products").items)
     if (product.reserved != 0 || product.holder) out.push_back("a reservation is left: " + to_json(product));

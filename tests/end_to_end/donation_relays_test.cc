@@ -34,8 +34,8 @@ class Arrivals {
 struct Member {
   Member(Env env, std::unique_ptr<Database> opened, Arrivals& arrivals)
       : db(std::move(opened)), engine(env, *db, {}), routes(env, http::Authenticator(env, std::nullopt), "test") {
-    bus.subscribe("donation.*", [&arrivals](const Message& message) {
-      arrivals.record(message);
+    bus.subscribe("donation.*", [&arrivals](std::span<const Message> messages) {
+      for (const Message& message : messages) arrivals.record(message);
       return Outcome::ok();
     });
     donation::install(engine, routes, env, {.webhook = &bus});

@@ -21,19 +21,10 @@
 #include "outbox/membership.h"
 #include "outbox/relay.h"
 #include "outbox/routing.h"
+#include "support/hand_clock.h"
 #include "support/test_database.h"
 
 namespace skald::test {
-
-class HandClock final : public Clock {
- public:
-  Time now() const override { return from_micros(micros_); }
-  Instant steady() const override { return Instant(Duration(micros_)); }
-  void advance(Duration by) { micros_ += by.count(); }
-
- private:
-  std::atomic<std::int64_t> micros_ = 1'800'000'000'000'000;
-};
 
 class CountingObserver final : public Observer {
  public:

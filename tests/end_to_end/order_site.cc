@@ -155,8 +155,8 @@ void OrderTest::provider(const std::string& change) {
 void OrderTest::expect_invariants() {
   const Response response = call("GET", "/order/invariants");
   ASSERT_EQ(response.status, 200) << response.body;
-  const auto found = from_json<order::Invariants>(response.body);
-  for (const order::Check& check : found.checks) EXPECT_TRUE(check.ok) << check.name << ": " << check.detail;
+  const auto found = from_json<Invariants>(response.body);
+  for (const Check& check : found.checks) EXPECT_TRUE(check.ok) << check.name << ": " << check.detail;
   EXPECT_GE(found.checks.size(), 10u);
 }
 

@@ -135,6 +135,13 @@ TEST_P(SagaLocks, OppositeOrdersThatAreKnownAtTheStartAreSorted) { run_errands(t
 // with all that it knows by now.
 TEST_P(SagaLocks, OppositeOrdersThatShowOnTheWayDoNotDeadlockAndAllComplete) { run_errands(false); }
 
+TEST_P(SagaLocks, ASagaThatIsStartedInATransactionIsWokenByItsCommitAndNotByAPoll) {
+  Started begun;
+  db().write("handler",
+             [&](Transaction& tx) { begun = engine_.sagas().start_in(tx, errand_, Errand{"a", "b", true}); });
+  EXPECT_TRUE(until([&] { return view(begun.id).status == SagaStatus::COMPLETED; }));
+}
+
 TEST_P(SagaLocks, AWaitingSagaIsWokenByTheReleaseAndNotByAPoll) {
   const Started holder = engine_.sagas().start(visit_, {"here"});
   const Started waiter = engine_.sagas().start(visit_, {"here"});

@@ -19,6 +19,14 @@ void wait_for(Duration wait, std::span<const int> wake) {
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(millis));
 }
 
+Outcome handed(const InProcessBus::Subscriber& subscriber, std::span<const Message> messages) {
+  try {
+    return subscriber(messages);
+  } catch (...) {
+    return outcome_of_current_exception();
+  }
+}
+
 }  // namespace
 
 void InProcessBus::subscribe(std::string pattern, Subscriber subscriber) {
@@ -33,30 +41,45 @@ void InProcessBus::subscribe(std::string pattern, Subscriber subscriber) {
 void InProcessBus::send(Message message, Done done) { queue_.push_back({std::move(message), std::move(done)}); }
 
 void InProcessBus::poll(Duration wait, std::span<const int> wake) {
-  if (queue_.empty()) return wait_for(wait, wake);
+  if (in_flight() == 0) return wait_for(wait, wake);
   // What `done` and subscribers send meanwhile waits for the next poll().
+  std::vector<Message> messages;
+  std::vector<Done> callers;
   for (std::size_t left = std::min(queue_.size(), kPerPoll); left > 0; --left) {
-    Outcome outcome = deliver(queue_.front().message);
-    const Done done = std::move(queue_.front().done);
+    messages.push_back(std::move(queue_.front().message));
+    callers.push_back(std::move(queue_.front().done));
     queue_.pop_front();
-    done(std::move(outcome));
+  }
+  std::vector<Outcome> outcomes(messages.size());
+  deliver(messages, outcomes);
+  for (std::size_t i = 0; i < callers.size(); ++i) ended_.push_back({std::move(callers[i]), std::move(outcomes[i])});
+  while (!ended_.empty()) {
+    Ended ended = std::move(ended_.front());
+    ended_.pop_front();
+    ended.done(std::move(ended.outcome));
   }
 }
 
-Outcome InProcessBus::deliver(const Message& message) const {
-  Outcome worst;
+void InProcessBus::deliver(std::span<const Message> messages, std::span<Outcome> outcomes) const {
   for (const Subscription& subscription : subscriptions_) {
-    if (!subscription.matches(message.event.type)) continue;
-    Outcome outcome;
-    try {
-      outcome = subscription.subscriber(message);
-    } catch (...) {
-      outcome = outcome_of_current_exception();
+    std::vector<Message> wanted;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      if (!subscription.matches(messages[i].event.type)) continue;
+      wanted.push_back(messages[i]);
+      places.push_back(i);
     }
-    if (worst.verdict == Verdict::delivered || (worst.verdict == Verdict::refused && outcome.verdict == Verdict::retry))
-      worst = std::move(outcome);
+    if (wanted.empty()) continue;
+    const Outcome together = handed(subscription.subscriber, wanted);
+    const bool alone = together.verdict != Verdict::delivered && wanted.size() > 1;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const Outcome outcome = alone ? handed(subscription.subscriber, {&wanted[i], 1}) : together;
+      Outcome& worst = outcomes[places[i]];
+      if (worst.verdict == Verdict::delivered ||
+          (worst.verdict == Verdict::refused && outcome.verdict == Verdict::retry))
+        worst = outcome;
+    }
   }
-  return worst;
 }
 
 }  // namespace skald

@@ -1,11 +1,11 @@
 // A bus inside of one process: subscribers are functions.
 //
 //   InProcessBus bus;
-//   bus.subscribe("donation.*", [&](const Message& message) { ...; return Outcome::ok(); });
+//   bus.subscribe("slot.*", [&](std::span<const Message> events) { course.land(events); return Outcome::ok(); });
 //
 // Not thread safe, like every Bus. Subscribers run inside of poll(), on its
-// thread, one event after the other in the order of send(). An event that nobody
-// subscribed to counts as delivered.
+// thread, and get the events in the order of send(), as many together as there are. An
+// event that nobody subscribed to counts as delivered.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,9 @@ namespace skald {
 
 class InProcessBus final : public Bus {
  public:
-  using Subscriber = std::function<Outcome(const Message&)>;
+  // Where several events do not go well together, each is handed over again alone: one
+  // bad event harms no other.
+  using Subscriber = std::function<Outcome(std::span<const Message>)>;
 
   // One poll() hands out at most this many, so that a caller with a deadline
   // (a heartbeat) comes back to its loop.
@@ -39,7 +41,7 @@ class InProcessBus final : public Bus {
 
   void send(Message message, Done done) override;
   void poll(Duration wait, std::span<const int> wake = {}) override;
-  std::size_t in_flight() const override { return queue_.size(); }
+  std::size_t in_flight() const override { return queue_.size() + ended_.size(); }
 
  private:
   struct Subscription {
@@ -52,11 +54,16 @@ class InProcessBus final : public Bus {
     Message message;
     Done done;
   };
+  struct Ended {
+    Done done;
+    Outcome outcome;
+  };
 
-  Outcome deliver(const Message& message) const;
+  void deliver(std::span<const Message> messages, std::span<Outcome> outcomes) const;
 
   std::vector<Subscription> subscriptions_;
   std::deque<Queued> queue_;
+  std::deque<Ended> ended_;  // to be told
 };
 
 }  // namespace skald

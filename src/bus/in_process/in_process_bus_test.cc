@@ -13,8 +13,11 @@ namespace {
 class InProcessHarness {
  public:
   InProcessHarness() {
-    bus_->subscribe("donation.*", [this](const Message& message) {
-      arrivals_.push_back({message.event.id, message.event.payload, cloud_event(message)});
+    bus_->subscribe("donation.*", [this](std::span<const Message> messages) {
+      const bool well = failing_ + refusing_ == 0;
+      if (!well && messages.size() > 1) return Outcome::failed("one of them fails");
+      for (const Message& message : messages)
+        arrivals_.push_back({message.event.id, message.event.payload, cloud_event(message)});
       if (failing_ > 0) return --failing_, Outcome::failed("the receiver fails");
       if (refusing_ > 0) return --refusing_, Outcome::refused("the receiver refuses");
       return Outcome::ok();
@@ -46,8 +49,8 @@ class InProcessBusTest : public ::testing::Test {
   }
 
   InProcessBus::Subscriber noting(const std::string& name) {
-    return [this, name](const Message& message) {
-      seen_.push_back(name + ":" + message.event.type);
+    return [this, name](std::span<const Message> messages) {
+      for (const Message& message : messages) seen_.push_back(name + ":" + message.event.type);
       return Outcome::ok();
     };
   }
@@ -81,8 +84,10 @@ TEST_F(InProcessBusTest, AStarElsewhereThanAtTheEndIsRefused) {
 
 TEST_F(InProcessBusTest, DeliversInTheOrderOfSendingAndBoundedPerPoll) {
   std::vector<std::string> ids;
-  bus_.subscribe("*", [&](const Message& message) {
-    ids.push_back(message.event.id);
+  std::size_t calls = 0;
+  bus_.subscribe("*", [&](std::span<const Message> messages) {
+    ++calls;
+    for (const Message& message : messages) ids.push_back(message.event.id);
     return Outcome::ok();
   });
   const std::size_t count = InProcessBus::kPerPoll + 44;
@@ -91,17 +96,36 @@ TEST_F(InProcessBusTest, DeliversInTheOrderOfSendingAndBoundedPerPoll) {
   EXPECT_EQ(ids.size(), InProcessBus::kPerPoll);
   EXPECT_EQ(bus_.in_flight(), 44u);
   bus_.poll(1h);
+  EXPECT_EQ(calls, 2u);
   ASSERT_EQ(ids.size(), count);
   for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(ids[i], std::to_string(i));
 }
 
+TEST_F(InProcessBusTest, OneBadEventAmongManyHarmsNoOther) {
+  std::vector<std::string> landed;
+  bus_.subscribe("*", [&](std::span<const Message> messages) {
+    for (const Message& message : messages)
+      if (message.event.id == "1") throw Refused("NO", "not this one");
+    for (const Message& message : messages) landed.push_back(message.event.id);
+    return Outcome::ok();
+  });
+  std::vector<Verdict> verdicts;
+  for (const char* id : {"0", "1", "2"})
+    bus_.send(make_message(id), [&](const Outcome& outcome) { verdicts.push_back(outcome.verdict); });
+  bus_.poll(1h);
+  EXPECT_THAT(landed, ::testing::ElementsAre("0", "2"));
+  EXPECT_THAT(verdicts, ::testing::ElementsAre(Verdict::delivered, Verdict::refused, Verdict::delivered));
+}
+
 TEST_F(InProcessBusTest, WhatASubscriberThrowsBecomesTheOutcome) {
-  bus_.subscribe("refused", [](const Message&) -> Outcome { throw Refused("NO", "the business says no"); });
-  bus_.subscribe("malformed", [](const Message&) -> Outcome { throw Malformed("BAD", "not readable"); });
-  bus_.subscribe("busy", [](const Message&) -> Outcome { throw Busy("LATER", "come back", 1500ms); });
-  bus_.subscribe("unknown", [](const Message&) -> Outcome { throw CommitUnknown("LOST", "the answer was lost"); });
-  bus_.subscribe("runtime", [](const Message&) -> Outcome { throw std::runtime_error(std::string(600, 'x')); });
-  bus_.subscribe("strange", [](const Message&) -> Outcome { throw 42; });
+  bus_.subscribe("refused", [](std::span<const Message>) -> Outcome { throw Refused("NO", "the business says no"); });
+  bus_.subscribe("malformed", [](std::span<const Message>) -> Outcome { throw Malformed("BAD", "not readable"); });
+  bus_.subscribe("busy", [](std::span<const Message>) -> Outcome { throw Busy("LATER", "come back", 1500ms); });
+  bus_.subscribe("unknown",
+                 [](std::span<const Message>) -> Outcome { throw CommitUnknown("LOST", "the answer was lost"); });
+  bus_.subscribe("runtime",
+                 [](std::span<const Message>) -> Outcome { throw std::runtime_error(std::string(600, 'x')); });
+  bus_.subscribe("strange", [](std::span<const Message>) -> Outcome { throw 42; });
 
   EXPECT_EQ(deliver("refused").verdict, Verdict::refused);
   EXPECT_EQ(deliver("refused").error, "the business says no");
@@ -114,8 +138,8 @@ TEST_F(InProcessBusTest, WhatASubscriberThrowsBecomesTheOutcome) {
 }
 
 TEST_F(InProcessBusTest, ARetryOutweighsARefusalAndKeepsNobodyFromTheEvent) {
-  bus_.subscribe("*", [](const Message&) { return Outcome::refused("no"); });
-  bus_.subscribe("*", [](const Message&) { return Outcome::failed("later", 5s); });
+  bus_.subscribe("*", [](std::span<const Message>) { return Outcome::refused("no"); });
+  bus_.subscribe("*", [](std::span<const Message>) { return Outcome::failed("later", 5s); });
   bus_.subscribe("*", noting("third"));
   const Outcome outcome = deliver("x");
   EXPECT_EQ(outcome.verdict, Verdict::retry);

@@ -28,6 +28,11 @@ ConnectSettings::ConnectSettings(const PostgresOptions& options) {
     if (option->val != nullptr) settings_[option->keyword] = option->val;
   settings_["application_name"] = "skald";
   settings_["client_encoding"] = "UTF8";
+  if (!options.schema.empty()) {
+    if (options.schema.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos)
+      throw Invalid("BAD_SCHEMA", "a schema's name is made of lower-case letters and '_'");
+    set("search_path", options.schema);
+  }
   set("lock_timeout", milliseconds(options.lock_timeout));
   set("statement_timeout", milliseconds(options.statement_timeout));
   set("idle_in_transaction_session_timeout", milliseconds(options.idle_in_transaction_timeout));

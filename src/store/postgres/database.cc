@@ -158,6 +158,7 @@ void PostgresDatabase::migrate(std::string_view component, std::span<const Migra
     tx.enqueue("SET LOCAL statement_timeout = 0");
     tx.enqueue("SET LOCAL lock_timeout = '60s'");
     tx.query("SELECT pg_advisory_xact_lock(hashtextextended('skald_schema', 0))");
+    if (!options_.schema.empty()) tx.query("CREATE SCHEMA IF NOT EXISTS \"" + options_.schema + "\"");
     apply_migrations(tx, component, steps);
   };
   write_patiently("migrate", body, kMigrationSilenceMax);

@@ -9,9 +9,9 @@ namespace {
 #define SKALD_ENTRY_COLUMNS                                                                               \
   "id, seq, partition, key, type, subject, payload, traceparent, content_hash, status, attempts, "        \
   "retries_max, crashes, next_retry_at, last_error, locked_by, locked_at, took, created_at, updated_at, " \
-  "version, out_of_order"
+  "version, out_of_order, source"
 
-constexpr std::size_t kColumnCount = 22;
+constexpr std::size_t kColumnCount = 23;
 
 Entry entry_at(const Rows& rows, std::size_t row) {
   Entry e;
@@ -41,6 +41,7 @@ Entry entry_at(const Rows& rows, std::size_t row) {
   e.updated_at = from_micros(number());
   e.version = number();
   e.out_of_order = number() != 0;
+  e.source = text();
   return e;
 }
 
@@ -119,6 +120,22 @@ Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const
   return out;
 }
 
+// As kInsertMany; what is known is left out.
+constexpr std::string_view kLand =
+    "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
+    "unnest($1::bigint[]) h ORDER BY h) s) "
+    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
+    "source, created_at, updated_at) "
+    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, e.at, "
+    "$13 FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
+    "$9::text[], $10::bigint[], $11::text[], $12::bigint[]) "
+    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at) "
+    "ON CONFLICT (id) DO NOTHING RETURNING partition";
+constexpr std::string_view kLandOne =
+    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
+    "source, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) "
+    "ON CONFLICT (id) DO NOTHING RETURNING partition";
+
 // One row per owned partition at least: its entries, or nulls where it has none.
 constexpr std::string_view kPending =
     "WITH owned AS MATERIALIZED (SELECT p.id, w.after FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[], "
@@ -150,6 +167,41 @@ void insert(Transaction& tx, std::span<const NewEntry> entries) {
   } else {
     insert_many(tx, entries);
   }
+}
+
+std::uint64_t land(Transaction& tx, std::span<const Landing> landings) {
+  std::uint64_t out = 0;
+  const auto count = [&out](const Rows& rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) out |= std::uint64_t{1} << rows.get<int>(i, 0);
+  };
+  if (tx.on(Dialect::sqlite)) {
+    for (const Landing& one : landings) {
+      const Event& e = *one.event;
+      count(tx.query(kLandOne, e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
+                     one.content_hash, one.retries_max, one.source, one.time, tx.now()));
+    }
+    return out;
+  }
+  std::vector<std::int64_t> locks, partitions, retries, times;
+  std::vector<std::string> ids, keys, types, subjects, payloads, traces, hashes, sources;
+  for (const Landing& one : landings) {
+    const Event& e = *one.event;
+    locks.push_back(key_lock(e.key));
+    partitions.push_back(partition_of(e.key));
+    retries.push_back(one.retries_max);
+    times.push_back(to_micros(one.time));
+    ids.push_back(e.id);
+    keys.push_back(e.key);
+    types.push_back(e.type);
+    subjects.push_back(e.subject);
+    payloads.push_back(e.payload);
+    traces.push_back(e.traceparent);
+    hashes.push_back(one.content_hash);
+    sources.emplace_back(one.source);
+  }
+  count(tx.query(kLand, locks, ids, partitions, keys, types, subjects, payloads, traces, hashes, retries, sources,
+                 times, tx.now()));
+  return out;
 }
 
 Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit) {

@@ -23,6 +23,18 @@ struct NewEntry {
 // within a key they follow the order of commits. Travels with the commit.
 void insert(Transaction& tx, std::span<const NewEntry> entries);
 
+// An event that another service has sent.
+struct Landing {
+  const Event* event;
+  std::string_view source;
+  Time time{};  // when it was emitted there
+  std::string content_hash;
+  int retries_max;
+};
+// In the order given, as insert() does; those that are known are left out. The partitions
+// that have new ones, a bit each.
+std::uint64_t land(Transaction& tx, std::span<const Landing> landings);
+
 // Where to go on reading a partition that one owns under `fence`.
 struct Position {
   int partition;

@@ -89,7 +89,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 4> steps = {
+  static const std::array<Migration, 5> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -105,7 +105,11 @@ std::span<const Migration> migrations() {
                 .name = "age of ended sagas",
                 .sql = "CREATE INDEX skald_saga_age ON skald_saga (finished_at) WHERE live = 0;",
                 .postgres_sql = "CREATE INDEX skald_saga_age ON skald_saga USING brin (finished_at) WITH "
-                                "(pages_per_range = 32);"}};
+                                "(pages_per_range = 32);"},
+      Migration{.version = 5,
+                .name = "events of other services",
+                .sql = "ALTER TABLE skald_outbox ADD COLUMN source TEXT NOT NULL DEFAULT '';",
+                .postgres_sql = ""}};
   return steps;
 }
 

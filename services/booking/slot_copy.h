@@ -1,0 +1,18 @@
+// The tee times as this service last heard of them: enough to refuse at once what cannot
+// go well, and to know the price. Course decides.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "golf/slot.h"
+#include "skald/database.h"
+
+namespace booking {
+
+std::optional<golf::Slot> find_copy(skald::Transaction& tx, const std::string& id);
+
+// Older news than what is known changes nothing.
+void learn(skald::Transaction& tx, const golf::Slot& slot);
+
+}  // namespace booking

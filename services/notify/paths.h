@@ -1,0 +1,11 @@
+// What the service's path registers. `db` outlives the router.
+#pragma once
+
+#include "skald/database.h"
+#include "skald/http.h"
+
+namespace notify {
+
+void add_paths(skald::Database& db, skald::Router& router);
+
+}  // namespace notify

@@ -1,0 +1,83 @@
+// The booking system for tests: three services on three databases of either kind, real
+// threads, and a bus whose events a test may hold back, double, turn round or lose.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "booking/views.h"
+#include "host/booking_system.h"
+#include "http/router.h"
+#include "support/test_database.h"
+
+namespace skald::test {
+
+inline const Caller kAdmin{.role = Role::admin, .subject = "ada"};
+inline Caller customer(const std::string& name) { return {.role = Role::customer, .subject = name}; }
+
+class BookingTest : public testing::TestWithParam<Dialect> {
+ protected:
+  BookingTest();
+  ~BookingTest() override;
+
+  // Other processes on the same data, after these are gone.
+  void restart() { restart({}); }
+  void restart(booking::Options options);
+
+  Response call(const Caller& caller, const std::string& method, const std::string& path, const std::string& body = "",
+                std::map<std::string, std::string, std::less<>> headers = {});
+  // A time of that many players, so long from now; its id.
+  std::string offer(std::int64_t players, Duration from_now = std::chrono::days(10), std::int64_t price = 1000);
+  golf::Slot slot(const std::string& id);
+  booking::BookingView book(const std::string& slot, std::int64_t players = 1, const std::string& who = "kim");
+  booking::BookingView show(const std::string& id);
+  booking::BookingView becomes(const std::string& id, booking::Status status);
+  booking::BookingView cancel(const std::string& id, const Caller& caller = customer("kim"));
+  std::vector<std::string> history(const std::string& id);
+  std::vector<std::string> told(const std::string& id);  // kinds of notifications
+  std::int64_t count(const host::Unit& unit, const std::string& sql);
+  void change(const host::Unit& unit, const std::string& sql);
+  void until(const std::function<bool()>& ready, const std::string& what);
+  // Until nothing is under way anywhere.
+  void settle();
+  void expect_invariants();
+
+  // Events of that type stay with the test from now on.
+  void hold(const std::string& type);
+  std::vector<Message> held(const std::string& type, std::size_t at_least);
+  // Lands what is held of that type, in order; it goes its way again.
+  void let_go(const std::string& type);
+  void land(const std::string& type, std::vector<Message> messages);
+
+  std::unique_ptr<Clock> clock_ = system_clock();
+  std::unique_ptr<Random> random_ = system_random();
+  Env env_{*clock_, *random_, silent_observer()};
+  std::unique_ptr<http::Routes> routes_;
+  host::Unit booking_, course_, notify_;
+
+ private:
+  void open(booking::Options options);
+  void open(host::Unit& unit, const std::string& name);
+  void close();
+
+  struct Way {
+    host::Unit* to = nullptr;
+    bool held = false;
+    std::vector<Message> messages = {};
+  };
+  TemporaryFolder folder_;
+  std::unique_ptr<ScratchPostgres> server_;
+  std::mutex mutex_;  // guards ways_
+  std::map<std::string, Way> ways_;
+};
+
+std::string code_of(const Response& response);
+
+}  // namespace skald::test
