@@ -22,6 +22,22 @@
 //      before, it begins again at 1.
 // The order within a partition is kept: one event of it is under way at a time.
 //
+// So this is what a keeper does. window(p): what was delivered of the partitions p
+// within the last minutes, oldest first; well above the 60 s between the server's
+// syncs, and within options.stream.dedupe_window.
+//
+//   options.store_may_have_lost = [&] { left = window(owned); };  // at the first connection, too
+//   NatsBus bus(env, options);
+//   while (…) {
+//     if (const auto taken = take_over_partitions(); !taken.empty()) {  // where their events went is not known
+//       bus.hold();
+//       if (bus.is_held()) left += window(taken);  // else store_may_have_lost() comes, once it can
+//     }
+//     if (bus.is_held() && bus.republishing() == 0) left.empty() ? bus.resume() : bus.republish(take(left, 500));
+//     if (bus.is_ready()) send(bus, claim());  // claimed while it is not, they would run out of attempts
+//     bus.poll(1s, wake);
+//   }
+//
 // Not thread safe. Starts no thread but those of the NATS library, which never
 // call out: everything happens inside of poll().
 #pragma once

@@ -1,15 +1,22 @@
 // Events out of a JetStream stream into the inbox: fetched in batches, landed in
 // one transaction, acknowledged after that.
 //
-//   NatsInlet inlet(env, options, [&](std::span<const Message> events) { … }, …);
-//   inlet.set_partitions(mask);
-//   while (…) inlet.poll(1s, wake);
+//   NatsInlet inlet(env, options,
+//                   [&](std::span<const Message> events) { engine.land(events); },  // throws: nothing is acknowledged
+//                   [&](auto subject, auto bytes, auto why) { keep_for_a_human(subject, bytes, why); });
+//   while (…) {
+//     // Only what this process owns by a lease that it may still trust; nothing where it may not.
+//     inlet.set_partitions(lease_is_good() ? owned_partitions() : 0);
+//     inlet.poll(1s, wake);
+//   }
 //
 // Each event is landed at least once, and within a partition in the order of the
 // stream, as long as one process at a time has that partition. What was landed
 // before comes again after a crash between landing and acknowledging, and for the
 // whole window after each start of the server: land() dedupes by the event's id,
-// over the age of the stream at worst.
+// over the age of the stream (NatsStreamOptions::age_max, 7 days) at worst. So what
+// was landed must be remembered for at least that long. No call is needed for a
+// new server or a take-over: the durables say who made them, and are made anew.
 //
 // Not thread safe. Starts no thread but those of the NATS library, which never
 // call out: everything happens inside of poll().

@@ -1,7 +1,8 @@
 // A server that comes back with less than it had acknowledged, or with another
 // idea of it.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <future>
 #include <memory>
 #include <optional>
 
@@ -228,6 +229,33 @@ TEST_F(NatsLossTest, AConnectionThatBreaksWhileEventsAreSentAgainBeginsItAgain) 
   server.start();
   while (!bus.is_held()) bus.poll(1s);
   EXPECT_EQ(losses, 2);
+}
+
+// While the stream is gone somebody listens on one of its subjects, and what was
+// asked there is answered only when everything is being sent again.
+TEST_F(NatsLossTest, ALateAnswerEndsNothingOfWhatIsSentAgainSince) {
+  sender = std::make_unique<NatsSender>(env, server.url(), kTopic, [this] { ++losses; });
+  NatsBus& bus = *sender->bus;
+  while (!bus.is_held()) bus.poll(1s);
+  NatsPeer peer(server.url()), listener(server.url());
+  peer.ask("STREAM.DELETE." + nats_stream(kTopic));
+  std::promise<std::string> asked;
+  listener.subscribe(nats_subject(kTopic, partition_of(NatsSender::key(0))),
+                     [&](natsMsg* message) { asked.set_value(natsMsg_GetReply(message)); });
+  bus.republish(NatsSender::kept(0, 2));  // the second one finds nobody
+  while (losses < 2) bus.poll(1s);
+  const std::string late = asked.get_future().get();
+  listener.close();
+
+  const std::vector<Message> kept{numbered(0, NatsSender::key(0)), numbered(1, NatsSender::key(0)),
+                                  numbered(2, NatsSender::key(0))};
+  peer.publish(late, R"({"error":{"code":400,"description":"late"}})");  // comes before any other answer
+  bus.republish(kept);
+  while (bus.republishing() == kept.size()) bus.poll(1s);
+  ASSERT_THAT(log.lines(), ::testing::Not(::testing::Contains(::testing::HasSubstr("refuses it now"))));
+  bus.resume();
+  while (!bus.is_ready()) bus.poll(1s);
+  EXPECT_EQ(peer.stored_ids(kTopic), ids(0, 3));
 }
 
 TEST_F(NatsLossTest, AKeeperMayHoldTheBusByItself) {

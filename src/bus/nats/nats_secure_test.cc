@@ -3,9 +3,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "bus/nats/nats_fixture.h"
+#include "bus/nats/nats_key_fixture.h"
 #include "conformance/bus_conformance.h"
 #include "skald/error.h"
 
@@ -50,6 +52,77 @@ TEST_F(NatsSecureTest, ATokenOpens) {
   EXPECT_EQ(send(chosen).verdict, Verdict::retry);
   chosen.connection.token = "right-token";
   EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+}
+
+class NatsKeyTest : public NatsSecureTest {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    const auto path = folder.path() / name;
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  // Not let in, and told why without any secret.
+  void expect_refused(const NatsBusOptions& chosen, const NatsKey& key) {
+    const Outcome outcome = send(chosen);
+    EXPECT_EQ(outcome.verdict, Verdict::retry);
+    EXPECT_THAT(outcome.error, HasSubstr("check the user, token, credentials file or nkey"));
+    EXPECT_THAT(outcome.error, Not(HasSubstr(key.seed())));
+    for (const std::string& line : log.lines()) EXPECT_THAT(line, Not(HasSubstr(key.seed())));
+  }
+
+  TemporaryFolder folder;
+  const NatsKey user{NatsKey::Kind::user, "user"}, stranger{NatsKey::Kind::user, "stranger"};
+};
+
+TEST_F(NatsKeyTest, AnNkeyOpensToWhoHasItsSeed) {
+  NatsServer server("authorization { users: [ { nkey: " + user.public_key() + " } ] }");
+  NatsBusOptions chosen = options(server);
+  EXPECT_EQ(send(chosen).verdict, Verdict::retry);
+  chosen.connection.nkey = user.public_key();
+  chosen.connection.nkey_seed_file = write("right.nk", user.seed());
+  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+  chosen.connection.nkey_seed_file = write("wrong.nk", stranger.seed());
+  expect_refused(chosen, stranger);
+  chosen.connection.nkey = stranger.public_key();
+  expect_refused(chosen, stranger);
+}
+
+// The server trusts an operator, who vouches for accounts, which vouch for users.
+TEST_F(NatsKeyTest, ACredentialsFileOpensToWhoIsVouchedFor) {
+  const NatsKey trusted(NatsKey::Kind::server_operator, "operator");
+  const NatsKey system(NatsKey::Kind::account, "system"), account(NatsKey::Kind::account, "account");
+  const std::string unlimited =
+      R"("subs":-1,"data":-1,"payload":-1,"imports":-1,"exports":-1,"wildcards":true,"conn":-1,"leaf":-1)";
+  const std::string storage = R"(,"mem_storage":-1,"disk_storage":-1,"streams":-1,"consumer":-1)";
+  const auto vouch_for = [&](const NatsKey& whom, const std::string& limits) {
+    return whom.public_key() + ": " + trusted.sign(whom, R"("type":"account","limits":{)" + limits + "}") + "\n";
+  };
+  NatsServer server("operator: " + trusted.sign(trusted, R"("type":"operator")") +
+                    "\nsystem_account: " + system.public_key() + "\nresolver: MEMORY\nresolver_preload: {\n" +
+                    vouch_for(system, unlimited) + vouch_for(account, unlimited + storage) + "}");
+  const std::string may = R"("type":"user","subs":-1,"data":-1,"payload":-1)";
+  const auto credentials = [&](const std::string& name, const NatsKey& signer, const NatsKey& holder) {
+    return write(name, "-----BEGIN NATS USER JWT-----\n" + signer.sign(user, may) +
+                           "\n------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n" + holder.seed() +
+                           "\n------END USER NKEY SEED------\n");
+  };
+  NatsBusOptions chosen = options(server);
+  chosen.connection.credentials_file = credentials("right.creds", account, user);
+  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+  chosen.connection.credentials_file = credentials("not-its-seed.creds", account, stranger);
+  expect_refused(chosen, stranger);
+  const NatsKey unknown(NatsKey::Kind::account, "unknown");
+  chosen.connection.credentials_file = credentials("unknown-account.creds", unknown, user);
+  expect_refused(chosen, user);
+}
+
+TEST_F(NatsKeyTest, AFileThatIsMissingIsNamedAsTheReason) {
+  NatsServer server;
+  NatsBusOptions chosen = options(server);
+  chosen.connection.credentials_file = (folder.path() / "missing.creds").string();
+  const Outcome outcome = send(chosen);
+  EXPECT_EQ(outcome.verdict, Verdict::retry);
+  EXPECT_THAT(outcome.error, HasSubstr("missing.creds"));
 }
 
 // Two authorities; the first one signed the server and a client.
