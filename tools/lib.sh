@@ -6,8 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # Sanitizers name functions and lines only through a symbolizer; binutils has one.
 symbolizer=external_symbolizer_path=/usr/bin/addr2line
-export ASAN_OPTIONS=$symbolizer UBSAN_OPTIONS=print_stacktrace=1:$symbolizer
-export TSAN_OPTIONS=$symbolizer:suppressions=$root/tools/tsan_suppressions.txt
+export ASAN_OPTIONS=$symbolizer TSAN_OPTIONS=$symbolizer UBSAN_OPTIONS=print_stacktrace=1:$symbolizer
 
 # One cache for every preset and clone: paths count from the root.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1

@@ -19,14 +19,19 @@ using ::testing::Not;
 
 class NatsSecureTest : public ::testing::Test, protected Scene {
  protected:
-  Outcome send(const NatsBusOptions& options) {
+  // With `give_up`, the first attempt to connect is the only one that there is time for.
+  Outcome send(const NatsBusOptions& options, bool give_up = true) {
     NatsBus bus(env, options);
     std::optional<Outcome> result;
     bus.send(make_message("event-1"), [&](Outcome outcome) { result = std::move(outcome); });
     bus.poll(0s);  // an attempt to connect, with all that can be known of it
-    if (bus.server_id().empty()) clock.advance(5s);
+    if (give_up && bus.server_id().empty()) clock.advance(5s);
     while (!result) bus.poll(1s);
     return *result;
+  }
+  void expect_open(const NatsBusOptions& options) {
+    const Outcome outcome = send(options, false);
+    EXPECT_EQ(outcome.verdict, Verdict::delivered) << outcome.error;
   }
   NatsBusOptions options(const NatsServer& server) { return bus_options(server.url(), "secure"); }
 };
@@ -36,7 +41,7 @@ TEST_F(NatsSecureTest, UserAndPasswordAreShownToTheServerOnly) {
   NatsBusOptions chosen = options(server);
   chosen.connection.user = "app";
   chosen.connection.password = "right-word";
-  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+  expect_open(chosen);
   chosen.connection.password = "wrong-word";
   const Outcome wrong = send(chosen);
   EXPECT_EQ(wrong.verdict, Verdict::retry);
@@ -51,7 +56,7 @@ TEST_F(NatsSecureTest, ATokenOpens) {
   NatsBusOptions chosen = options(server);
   EXPECT_EQ(send(chosen).verdict, Verdict::retry);
   chosen.connection.token = "right-token";
-  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+  expect_open(chosen);
 }
 
 class NatsKeyTest : public NatsSecureTest {
@@ -80,7 +85,7 @@ TEST_F(NatsKeyTest, AnNkeyOpensToWhoHasItsSeed) {
   EXPECT_EQ(send(chosen).verdict, Verdict::retry);
   chosen.connection.nkey = user.public_key();
   chosen.connection.nkey_seed_file = write("right.nk", user.seed());
-  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+  expect_open(chosen);
   chosen.connection.nkey_seed_file = write("wrong.nk", stranger.seed());
   expect_refused(chosen, stranger);
   chosen.connection.nkey = stranger.public_key();
@@ -108,7 +113,7 @@ TEST_F(NatsKeyTest, ACredentialsFileOpensToWhoIsVouchedFor) {
   };
   NatsBusOptions chosen = options(server);
   chosen.connection.credentials_file = credentials("right.creds", account, user);
-  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+  expect_open(chosen);
   chosen.connection.credentials_file = credentials("not-its-seed.creds", account, stranger);
   expect_refused(chosen, stranger);
   const NatsKey unknown(NatsKey::Kind::account, "unknown");
@@ -126,6 +131,12 @@ TEST_F(NatsKeyTest, AFileThatIsMissingIsNamedAsTheReason) {
 }
 
 // Two authorities; the first one signed the server and a client.
+//
+// ./test leaves these out under tsan, whose reports are about libnats 3.4: its reading thread calls SSL_read without the
+// lock under which others write. At the end of a connection SSL_read (OpenSSL 3.0) sends an alert by itself (02 32, a
+// fatal decode_error; seen in a debugger below natsSock_Read), out of the buffer that SSL_write uses; and the library's
+// threads still use OpenSSL's locks when the exiting process frees them. Tsan sees no frame of libnats in any of it,
+// only OpenSSL's: a suppression would hide what others do with OpenSSL. Our own code is the same without TLS.
 class NatsTlsTest : public NatsSecureTest {
  protected:
   void SetUp() override {
@@ -162,7 +173,7 @@ class NatsTlsTest : public NatsSecureTest {
 
 TEST_F(NatsTlsTest, AServerIsTrustedByItsAuthorityAndByNoOther) {
   NatsServer server(server_settings());
-  EXPECT_EQ(send(tls_options(server, "ca")).verdict, Verdict::delivered);
+  expect_open(tls_options(server, "ca"));
   const Outcome stranger = send(tls_options(server, "other"));
   EXPECT_EQ(stranger.verdict, Verdict::retry);
   EXPECT_THAT(stranger.error, HasSubstr("SSL"));
@@ -185,7 +196,7 @@ TEST_F(NatsTlsTest, AServerThatAsksForACertificateGetsIt) {
   EXPECT_EQ(send(chosen).verdict, Verdict::retry);
   chosen.connection.tls.certificate_file = file("client.pem");
   chosen.connection.tls.key_file = file("client.key");
-  EXPECT_EQ(send(chosen).verdict, Verdict::delivered);
+  expect_open(chosen);
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ struct NatsOptions {
 
   std::string user, password;
   std::string token;
+  // libnats 3.4 leaves out a signature whose first byte is zero: with these two one
+  // attempt in 256 is refused ("Authorization Violation"), and the next one succeeds.
   std::string credentials_file;      // a .creds file: JWT and seed
   std::string nkey, nkey_seed_file;  // the public key, and the file with its seed
 
