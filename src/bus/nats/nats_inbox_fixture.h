@@ -15,6 +15,7 @@
 #include "bus/nats/nats_fixture.h"
 #include "bus/nats/nats_inlet.h"
 #include "conformance/bus_conformance.h"
+#include "skald/error.h"
 
 namespace skald::test {
 
@@ -74,6 +75,7 @@ class Inbox {
  public:
   int fail_next = 0;                // landings
   bool crash_after_commit = false;  // remembered, and then thrown
+  std::string refused;              // the id of an event that can never be landed
   std::vector<std::string> unreadable;
 
   std::unique_ptr<NatsInlet> open(const Env& env, const std::string& url, const std::string& topic,
@@ -116,6 +118,8 @@ class Inbox {
       --fail_next;
       throw std::runtime_error("the database is away");
     }
+    for (const Message& message : events)
+      if (message.event.id == refused) throw Invalid("INVALID_EVENT", "it has no key");
     for (const Message& message : events) {
       if (ids_.insert(message.event.id).second) by_key_[message.event.key].push_back(message.event.id);
       else ++duplicates_;

@@ -146,17 +146,36 @@ void NatsInlet::land() {
 
 void NatsInlet::land_first(std::size_t count) {
   std::vector<Message> readable;
-  readable.reserve(count);
+  std::vector<const NatsMessage*> origins;
   for (std::size_t i = 0; i < count; ++i) {
     const NatsMessage& message = arrived_[i].message;
     try {
       readable.push_back(read_cloud_event(message.body()));
+      origins.push_back(&message);
     } catch (const Invalid& error) {
-      env_.observer.count("nats_unreadable_total");
-      on_unreadable_(message.subject(), message.body(), error.what());
+      set_aside(message, error.what());
     }
   }
-  if (!readable.empty()) land_(readable);
+  if (readable.empty()) return;
+  try {
+    land_(readable);
+  } catch (const Invalid&) {
+    // One of them can never be landed, and must not hold up the others.
+    for (std::size_t i = 0; i < readable.size(); ++i) land_alone(readable[i], *origins[i]);
+  }
+}
+
+void NatsInlet::land_alone(const Message& event, const NatsMessage& origin) {
+  try {
+    land_({&event, 1});
+  } catch (const Invalid& error) {
+    set_aside(origin, error.what());
+  }
+}
+
+void NatsInlet::set_aside(const NatsMessage& message, std::string_view why) {
+  env_.observer.count("nats_unreadable_total");
+  on_unreadable_(message.subject(), message.body(), why);
 }
 
 }  // namespace skald

@@ -15,8 +15,9 @@
 // before comes again after a crash between landing and acknowledging, and for the
 // whole window after each start of the server: land() dedupes by the event's id,
 // over the age of the stream (NatsStreamOptions::age_max, 7 days) at worst. So what
-// was landed must be remembered for at least that long. No call is needed for a
-// new server or a take-over: the durables say who made them, and are made anew.
+// was landed must be remembered for at least that long. No call is needed after a
+// new server or a take-over: who binds to a durable sees whether it can go on, or
+// makes it anew.
 //
 // Not thread safe. Starts no thread but those of the NATS library, which never
 // call out: everything happens inside of poll().
@@ -49,9 +50,10 @@ struct NatsInletOptions {
 class NatsInlet {
  public:
   // Returns when everything is committed; throws where it is not, and is then
-  // called again with the same events first.
+  // called again with the same events first. Invalid says that an event can never
+  // be landed: each is then tried alone, and those go to OnUnreadable.
   using Land = std::function<void(std::span<const Message> events)>;
-  // What is no CloudEvent is told of here and acknowledged. Must be prepared to
+  // What is no CloudEvent, or none for land(), is told of here and acknowledged. Must be prepared to
   // be told twice. What it throws counts as what land() throws.
   using OnUnreadable = std::function<void(std::string_view subject, std::string_view bytes, std::string_view why)>;
 
@@ -83,6 +85,8 @@ class NatsInlet {
   void on_message(NatsMessage message);
   void land();
   void land_first(std::size_t count);
+  void land_alone(const Message& event, const NatsMessage& origin);
+  void set_aside(const NatsMessage& message, std::string_view why);
   void go_on();
   Duration shorten(Duration wait) const;
   std::size_t share() const;  // of one partition in in_flight_max

@@ -136,6 +136,18 @@ TEST_F(NatsInletTest, WhatIsNoCloudEventIsToldOfAndBlocksNothing) {
   inbox.settle(*inlet, NatsPeer(url), topic);
 }
 
+TEST_F(NatsInletTest, WhatCanNeverBeLandedHoldsUpNobody) {
+  inbox.refused = "event-1";
+  sender.send(0, 30);
+  const auto inlet = open();
+  for (int i = 0; i < 1000 && inbox.size() < 29; ++i) inlet->poll(10ms);
+  EXPECT_EQ(inbox.size(), 29u);
+  ASSERT_EQ(inbox.unreadable.size(), 1u);
+  EXPECT_THAT(inbox.unreadable[0], HasSubstr("event-1"));
+  EXPECT_THAT(inbox.unreadable[0], HasSubstr("it has no key"));
+  inbox.settle(*inlet, NatsPeer(url), topic);
+}
+
 TEST_F(NatsInletTest, AnInletMayComeBeforeItsStream) {
   const std::string later = unused_topic();
   const auto inlet = inbox.open(env, url, later, "reader", kEveryPartition);
