@@ -14,3 +14,5 @@ endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+# The CMake package of libnats-dev names libraries that Debian does not ship.
+pkg_check_modules(nats REQUIRED IMPORTED_TARGET libnats)

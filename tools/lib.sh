@@ -55,3 +55,18 @@ stop_postgres() {
   "$root/tools/private_postgres.sh" stop "$postgres_dir" 2>/dev/null || say "could not stop PostgreSQL in $postgres_dir"
   rm -rf "$postgres_dir"
 }
+
+# Starts a private NATS server beside the PostgreSQL, with the same end, and
+# exports its URL as SKALD_TEST_NATS.
+start_nats() {
+  nats_dir=$(mktemp -d "${TMPDIR:-/tmp}/skald-nats.XXXXXX")
+  trap 'stop_nats; stop_postgres' EXIT
+  say "starting a private NATS server"
+  SKALD_TEST_NATS=$("$root/tools/private_nats.sh" start "$nats_dir")
+  export SKALD_TEST_NATS
+}
+
+stop_nats() {
+  "$root/tools/private_nats.sh" stop "$nats_dir" || say "could not stop the NATS server in $nats_dir"
+  rm -rf "$nats_dir"
+}

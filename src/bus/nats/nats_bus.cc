@@ -1,0 +1,259 @@
+#include "bus/nats/nats_bus.h"
+
+#include <algorithm>
+
+#include "skald/error.h"
+#include "skald/json.h"
+
+namespace skald {
+namespace {
+
+constexpr Duration kPrepareAgain = 1s;
+constexpr Duration kRepublishAgain = 100ms;
+
+// Anything but visible ASCII in a header's value could end the header.
+bool fits_header(std::string_view text) {
+  return !text.empty() && text.size() <= 256 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+const NatsBusOptions& checked(const NatsBusOptions& options) {
+  check_stream_options(options.stream);
+  if (options.ack_timeout <= 0ms || options.in_flight_max == 0)
+    throw Invalid("NATS_LIMIT", "the timeout of an acknowledgement and the limit of events at once must be above zero");
+  return options;
+}
+
+}  // namespace
+
+NatsBus::NatsBus(const Env& env, NatsBusOptions options)
+    : env_(env),
+      options_(checked(options)),
+      link_(env, options_.connection, {.up = [this] { on_up(); }, .down = [this] { on_down(); }}) {}
+
+void NatsBus::send(Message message, Done done) {
+  if (in_flight() >= options_.in_flight_max) {
+    ended_.push_back({std::move(done), Outcome::failed("too many events are on their way to NATS; send it later")});
+    return;
+  }
+  if (!fits_header(message.event.id)) {
+    ended_.push_back({std::move(done), Outcome::refused("the event's id must be 1 to 256 visible ASCII characters to "
+                                                        "go by NATS")});
+    return;
+  }
+  waiting_.push_back({std::move(message), std::move(done), env_.clock.steady() + options_.ack_timeout});
+}
+
+void NatsBus::poll(Duration wait, std::span<const int> wake) {
+  go_on();
+  link_.poll(shorten(wait), wake);
+  go_on();
+  call_done();
+}
+
+void NatsBus::go_on() {
+  if (phase_ == Phase::failed && prepare_at_ <= env_.clock.steady()) prepare();
+  publish_backlog();
+  publish_waiting();
+  expire_waiting();
+}
+
+Duration NatsBus::shorten(Duration wait) const {
+  if (!ended_.empty()) return 0us;
+  const Instant now = env_.clock.steady();
+  if (phase_ == Phase::failed) wait = std::min(wait, prepare_at_ - now);
+  if (!waiting_.empty()) wait = std::min(wait, waiting_.front().deadline - now);
+  if (phase_ == Phase::held)
+    for (const Backlog& backlog : backlog_)
+      if (!backlog.messages.empty() && !backlog.under_way) wait = std::min(wait, backlog.not_before - now);
+  return std::max<Duration>(wait, 0us);
+}
+
+void NatsBus::on_up() { prepare(); }
+
+void NatsBus::on_down() {
+  if (phase_ == Phase::held) suspected_ = true;  // what was begun is to be done
+  phase_ = Phase::down;
+  forget_backlog();
+}
+
+void NatsBus::forget_backlog() {
+  ++backlog_round_;
+  for (Backlog& backlog : backlog_) backlog = {};
+  republishing_ = 0;
+}
+
+void NatsBus::prepare() {
+  phase_ = Phase::preparing;
+  prepare_stream(link_, options_.stream, [this](const NatsStreamState& stream) {
+    if (stream.usable) return prove(stream);
+    fail_preparing(stream.error);
+  });
+}
+
+void NatsBus::fail_preparing(const std::string& why) {
+  if (!link_.is_up()) return;
+  phase_ = Phase::failed;
+  prepare_at_ = env_.clock.steady() + kPrepareAgain;
+  if (why_ != why) env_.observer.log(Observer::Level::error, why);
+  why_ = why;
+}
+
+// The store is whole if the event acknowledged last is still at its place and
+// nothing before it is missing: what is lost is lost from the end.
+void NatsBus::prove(const NatsStreamState& stream) {
+  if (!link_.is_up()) return;
+  const bool known = !sound_server_.empty() && !stream.created && !suspected_;
+  if (known && link_.server_id() == sound_server_) return be_ready();
+  if (!known || last_.sequence == 0 || stream.has_gaps) return report_loss();
+  const std::string request = "{\"seq\":" + std::to_string(last_.sequence) + "}";
+  ask_jetstream(link_, "STREAM.MSG.GET." + nats_stream(options_.stream.topic), request, [this](NatsApiAnswer answer) {
+    if (!link_.is_up()) return;
+    if (answer.status != 200 && answer.status != 404) return fail_preparing(answer.error);
+    if (suspected_ || answer.status == 404 || stored_message_id(answer.body) != last_.id) return report_loss();
+    be_ready();
+  });
+}
+
+void NatsBus::be_ready() {
+  sound_server_ = link_.server_id();
+  why_.clear();
+  phase_ = Phase::ready;
+}
+
+void NatsBus::report_loss() {
+  phase_ = Phase::held;
+  suspected_ = resumed_ = false;
+  last_ = {};
+  env_.observer.count("nats_store_suspected_total");
+  if (!options_.store_may_have_lost) return resume();
+  env_.observer.log(Observer::Level::warn,
+                    "the NATS server is another than before and may have lost what it acknowledged; the last minutes "
+                    "are sent again",
+                    "\"server\":" + to_json(link_.server_id()));
+  options_.store_may_have_lost();
+}
+
+void NatsBus::hold() {
+  if (phase_ == Phase::ready) phase_ = Phase::held;
+  if (phase_ != Phase::held) suspected_ = true;  // report_loss() comes once it can
+  resumed_ = false;
+}
+
+// The stream has gone away under us.
+void NatsBus::look_again() {
+  forget_backlog();
+  suspected_ = true;
+  prepare();
+}
+
+void NatsBus::republish(std::span<const Message> messages) {
+  if (phase_ != Phase::held) return;
+  for (const Message& message : messages)
+    backlog_[static_cast<std::size_t>(partition_of(message.event.key))].messages.push_back(message);
+  republishing_ += messages.size();
+}
+
+void NatsBus::resume() {
+  if (phase_ == Phase::held) resumed_ = true;
+}
+
+void NatsBus::publish_backlog() {
+  if (phase_ != Phase::held) return;
+  const Instant now = env_.clock.steady();
+  for (int partition = 0; partition < kPartitions && republishing_ > 0; ++partition) {
+    Backlog& backlog = backlog_[static_cast<std::size_t>(partition)];
+    if (backlog.messages.empty() || backlog.under_way || backlog.not_before > now) continue;
+    const std::string id = backlog.messages.front().event.id;
+    const auto sent =
+        publish(backlog.messages.front(), [this, partition, id, round = backlog_round_](const NatsReply& reply) {
+          const Outcome outcome = outcome_of(reply, id);
+          if (round == backlog_round_) on_republished(partition, outcome);
+        });
+    if (sent == NatsLink::Sent::yes) backlog.under_way = true;
+    else if (sent == NatsLink::Sent::too_large)
+      on_republished(partition, Outcome::refused("it is too large for NATS now"));
+  }
+  if (republishing_ == 0 && resumed_) be_ready();
+}
+
+void NatsBus::on_republished(int partition, const Outcome& outcome) {
+  Backlog& backlog = backlog_[static_cast<std::size_t>(partition)];
+  backlog.under_way = false;
+  if (outcome.verdict == Verdict::retry) {
+    // Nothing of the partition may pass it.
+    backlog.not_before = env_.clock.steady() + kRepublishAgain;
+    return;
+  }
+  if (outcome.verdict == Verdict::refused)
+    env_.observer.log(Observer::Level::error, "NATS accepted an event once and refuses it now: " + outcome.error,
+                      "\"event\":" + to_json(backlog.messages.front().event.id));
+  backlog.messages.pop_front();
+  --republishing_;
+}
+
+NatsLink::Sent NatsBus::publish(const Message& message, NatsLink::Answer answer) {
+  return link_.request(nats_subject(options_.stream.topic, partition_of(message.event.key)),
+                       {{"Nats-Msg-Id", message.event.id}, {"Content-Type", "application/cloudevents+json"}},
+                       cloud_event(message), options_.ack_timeout, std::move(answer));
+}
+
+void NatsBus::publish_waiting() {
+  while (phase_ == Phase::ready && !waiting_.empty()) {
+    Waiting& next = waiting_.front();
+    const auto done = std::make_shared<Done>(std::move(next.done));
+    const auto sent = publish(next.message, [this, done, id = next.message.event.id](const NatsReply& reply) {
+      --published_;
+      ended_.push_back({std::move(*done), outcome_of(reply, id)});
+    });
+    if (sent == NatsLink::Sent::no) {  // the connection breaks; this one may wait for the next
+      next.done = std::move(*done);
+      return;
+    }
+    if (sent == NatsLink::Sent::yes) ++published_;
+    else
+      ended_.push_back({std::move(*done), Outcome::refused("the event is larger than the NATS server takes; raise its "
+                                                           "max_payload, or make the event smaller")});
+    waiting_.pop_front();
+  }
+}
+
+void NatsBus::expire_waiting() {
+  const Instant now = env_.clock.steady();
+  while (!waiting_.empty() && waiting_.front().deadline <= now) {
+    const std::string why = phase_ == Phase::down   ? link_.why_down()
+                            : phase_ == Phase::held ? "what NATS may have lost is being sent again first"
+                            : why_.empty()          ? "the NATS stream was not found in time"
+                                                    : why_;
+    ended_.push_back({std::move(waiting_.front().done), Outcome::failed(why)});
+    waiting_.pop_front();
+  }
+}
+
+Outcome NatsBus::outcome_of(const NatsReply& reply, const std::string& id) {
+  if (reply.kind == NatsReply::Kind::denied)
+    return Outcome::refused("the NATS server does not let this user publish to skald." + options_.stream.topic +
+                            ".*; allow it in the server's configuration");
+  const NatsApiAnswer answer = read_jetstream(reply);
+  if (answer.status == 200) {
+    const std::uint64_t sequence = number_in(answer.body, {"seq"});
+    if (sequence > last_.sequence) last_ = {sequence, id};
+    return Outcome::ok();
+  }
+  if (reply.kind == NatsReply::Kind::nobody && (phase_ == Phase::ready || phase_ == Phase::held)) look_again();
+  const std::string why = "NATS did not take the event: " + answer.error;
+  return answer.status == 400 ? Outcome::refused(why + "; mend the stream or the event, then replay it")
+                              : Outcome::failed(why);
+}
+
+// A `done` may send again, which waits for the next poll(); if one throws, the
+// others are called by the next poll().
+void NatsBus::call_done() {
+  for (std::size_t left = ended_.size(); left > 0; --left) {
+    Ended ended = std::move(ended_.front());
+    ended_.pop_front();
+    ended.done(std::move(ended.outcome));
+  }
+}
+
+}  // namespace skald

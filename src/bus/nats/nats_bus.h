@@ -1,0 +1,166 @@
+// Events into a JetStream stream: subject skald.TOPIC.PARTITION (of the event's
+// key), Nats-Msg-Id the event's id, body its CloudEvents envelope, the same bytes
+// at every attempt.
+//
+// What becomes of an event:
+//   acknowledged (a duplicate too)                 delivered
+//   no answer in time, the connection broke        retry: whether it arrived is not known
+//   not connected until the time was up            retry
+//   JetStream cannot now (full, no leader)         retry
+//   too large, not permitted, a bad request        refused
+//
+// NATS acknowledges before it has synced, so a server that comes back may have
+// lost what it acknowledged. Who keeps the events (the outbox) is therefore
+// asked to give them again:
+//   1. The server's id differs from the one before (or it is the first), and the
+//      last acknowledged event is not where it was. The bus is *held*: nothing new
+//      is published. store_may_have_lost() is called, once per such change.
+//   2. The keeper calls republish() with what was delivered within the last
+//      minutes, oldest first, in as many parts as it likes, then resume(); or
+//      resume() at once where it knows better. The stream drops what it still has.
+//   3. When all of that is acknowledged the bus goes on. If the connection breaks
+//      before, it begins again at 1.
+// The order within a partition is kept: one event of it is under way at a time.
+//
+// So this is what a keeper does. window(p): what was delivered of the partitions p
+// within the last minutes, oldest first; well above the 60 s between the server's
+// syncs, and within options.stream.dedupe_window.
+//
+//   options.store_may_have_lost = [&] { left = window(owned); };  // at the first connection, too
+//   NatsBus bus(env, options);
+//   while (…) {
+//     if (const auto taken = take_over_partitions(); !taken.empty()) {  // where their events went is not known
+//       bus.hold();
+//       if (bus.is_held()) left += window(taken);  // else store_may_have_lost() comes, once it can
+//     }
+//     if (bus.is_held() && bus.republishing() == 0) left.empty() ? bus.resume() : bus.republish(take(left, 500));
+//     if (bus.is_ready()) send(bus, claim());  // claimed while it is not, they would run out of attempts
+//     bus.poll(1s, wake);
+//   }
+//
+// Not thread safe. Starts no thread but those of the NATS library, which never
+// call out: everything happens inside of poll().
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "bus/nats/link.h"
+#include "bus/nats/stream.h"
+#include "skald/bus.h"
+
+namespace skald {
+
+struct NatsBusOptions {
+  NatsOptions connection;
+  NatsStreamOptions stream;
+  std::chrono::milliseconds ack_timeout = 5s;
+  // Events without an outcome; more are answered with a retry at once.
+  std::size_t in_flight_max = 1024;
+  // Called inside of poll(), must not throw; may call republish() and resume().
+  // Empty: nothing is kept, and the bus goes on by itself.
+  std::function<void()> store_may_have_lost = {};
+};
+
+class NatsBus final : public Bus {
+ public:
+  // Throws Invalid (NATS_…) for options that cannot work. Connects in poll().
+  NatsBus(const Env& env, NatsBusOptions options);
+
+  // What is under way is dropped and its `done` never called: the outbox finds
+  // it pending. Not from inside of a `done`.
+  ~NatsBus() override = default;
+
+  void send(Message message, Done done) override;
+  void poll(Duration wait, std::span<const int> wake = {}) override;
+  std::size_t in_flight() const override { return waiting_.size() + published_ + ended_.size(); }
+
+  // True while events can go out. A relay that waits for it spends no attempts
+  // on a bus that is down.
+  bool is_ready() const { return phase_ == Phase::ready; }
+  const std::string& server_id() const { return link_.server_id(); }
+
+  // Holds the bus as a change of the server does: for a keeper that took over
+  // events and does not know to which server they went. store_may_have_lost() is
+  // called where the bus is not ready yet; else republish() may begin at once.
+  void hold();
+  bool is_held() const { return phase_ == Phase::held; }
+  // Only while held; ignored otherwise (the connection may just have broken).
+  void republish(std::span<const Message> messages);
+  void resume();
+  // Given to republish() and not acknowledged yet: to hand over the next part at zero.
+  std::size_t republishing() const { return republishing_; }
+
+ private:
+  enum class Phase {
+    down,       // not connected
+    preparing,  // the stream is looked for, or what it has kept
+    failed,     // the stream cannot be used; tried again at prepare_at_
+    held,
+    ready,
+  };
+  struct Waiting {
+    Message message;
+    Done done;
+    Instant deadline;
+  };
+  struct Ended {
+    Done done;
+    Outcome outcome;
+  };
+  struct Acknowledged {
+    std::uint64_t sequence = 0;
+    std::string id;
+  };
+  struct Backlog {  // of one partition
+    std::deque<Message> messages;
+    bool under_way = false;
+    Instant not_before{};
+  };
+
+  void on_up();
+  void on_down();
+  void prepare();
+  void prove(const NatsStreamState& stream);
+  void fail_preparing(const std::string& why);
+  void report_loss();
+  void look_again();
+  void be_ready();
+  void forget_backlog();
+  void go_on();
+
+  NatsLink::Sent publish(const Message& message, NatsLink::Answer answer);
+  Outcome outcome_of(const NatsReply& reply, const std::string& id);
+  void publish_waiting();
+  void expire_waiting();
+  void publish_backlog();
+  void on_republished(int partition, const Outcome& outcome);
+  void call_done();
+  Duration shorten(Duration wait) const;
+
+  Env env_;
+  const NatsBusOptions options_;
+  Phase phase_ = Phase::down;
+  Instant prepare_at_{};
+  std::string why_;           // the stream cannot be used
+  std::string sound_server_;  // the server whose store is known to be whole
+  Acknowledged last_;         // the highest sequence, and whose it is
+
+  std::deque<Waiting> waiting_;
+  std::size_t published_ = 0;
+  std::deque<Ended> ended_;
+
+  std::array<Backlog, kPartitions> backlog_;
+  std::uint64_t backlog_round_ = 0;  // answers to an earlier one are not for this
+  std::size_t republishing_ = 0;
+  bool resumed_ = false;    // the keeper has given everything
+  bool suspected_ = false;  // no proof will do: the keeper is to be asked
+
+  NatsLink link_;  // last: it goes first, and calls nobody after that
+};
+
+}  // namespace skald
