@@ -1,6 +1,6 @@
 // The course service of the booking system: courses, tee times and who has seats in them.
 //
-//   course::install(engine, router, env, {.pause = sleep_for});
+//   course::install(engine, router, env, {.pause = pause});
 //   engine.start();
 //
 // Takes slot.reserve and slot.release; tells slot.reserved, slot.reserve.failed, slot.released
