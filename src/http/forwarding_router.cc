@@ -12,17 +12,40 @@ std::string last_event(const std::string& part, std::string before) {
   return begin == part.npos ? std::move(before) : part.substr(begin, part.find('\n', begin) - begin);
 }
 
-// What the other side refused, as if it had been refused here.
-[[noreturn]] void raise(const Response& refusal) {
-  const auto problem = json::parse(refusal.body);
-  const auto text = [&](const char* name) { return std::string(problem.as_object().at(name).as_string()); };
-  if (refusal.status == 404) throw NotFound(text("code"), text("detail"));
-  if (refusal.status == 403) throw Forbidden(text("code"), text("detail"));
-  if (refusal.status == 422) throw Invalid(text("code"), text("detail"));
-  throw Unavailable(text("code"), text("detail"));
+struct Refusal {
+  std::string code, detail;
+};
+
+Refusal refusal_of(const Response& response) {
+  Refusal out{"REMOTE_REFUSAL", "the service answered with status " + std::to_string(response.status)};
+  if (response.content_type != "application/problem+json") return out;
+  const auto problem = json::parse(response.body);
+  const auto take = [&](const char* name, std::string& text) {
+    const auto* value = problem.is_object() ? problem.as_object().if_contains(name) : nullptr;
+    if (value != nullptr && value->is_string()) text = value->as_string();
+  };
+  take("code", out.code);
+  take("detail", out.detail);
+  return out;
 }
 
-// A stream of another process, part by part: each asks for what comes behind the last.
+// What the other side refused, as if it had been refused here. What is its own fault may pass.
+[[noreturn]] void raise(const Response& refusal) {
+  const Refusal problem = refusal_of(refusal);
+  switch (refusal.status) {
+    case 400: throw Malformed(problem.code, problem.detail);
+    case 401: throw Unauthorized(problem.code, problem.detail);
+    case 403: throw Forbidden(problem.code, problem.detail);
+    case 404: throw NotFound(problem.code, problem.detail);
+    case 409: throw Conflict(problem.code, problem.detail);
+    case 422: throw Invalid(problem.code, problem.detail);
+    default: throw Unavailable(problem.code, problem.detail);
+  }
+}
+
+// A stream of another process, part by part: each asks for what comes behind the last. Once it
+// has begun, a service that is away for a while only has nothing to tell: a browser that was
+// refused would not come back by itself.
 class RemoteStream {
  public:
   RemoteStream(ForwardingRouter::Ask ask, Request request) : ask_(std::move(ask)), request_(std::move(request)) {
@@ -31,13 +54,20 @@ class RemoteStream {
   std::string topic() const { return topic_; }
 
   std::optional<std::string> next() {
-    if (!fetched_ && !ended_) fetch();
+    if (!fetched_ && !ended_) fetch_if_it_answers();
     fetched_ = false;
     if (ended_ && part_.empty()) return std::nullopt;
     return std::exchange(part_, "");
   }
 
  private:
+  void fetch_if_it_answers() {
+    try {
+      fetch();
+    } catch (const Unavailable&) {
+    } catch (const CommitUnknown&) {}
+  }
+
   void fetch() {
     const Response answer = ask_(request_);
     if (answer.status != 200) raise(answer);

@@ -1,5 +1,7 @@
 #include "http/remote_call.h"
 
+#include "base/text.h"
+
 namespace skald::http {
 namespace {
 
@@ -23,13 +25,23 @@ BOOST_DESCRIBE_STRUCT(Answer, (), (status, content_type, headers, body))
 // What the other side's handlers look at. Tokens stay here: the caller is named.
 constexpr std::string_view kCarried[] = {"idempotency-key", "content-type", "last-event-id"};
 
+// JSON carries nothing else, and the other side would blame the wrong one.
+std::string carried(std::string_view what, std::string_view text) {
+  if (!is_utf8(text) || text.find('\0') != text.npos)
+    throw Malformed("MALFORMED_UTF8", std::string(what) + " is not UTF-8, or contains NUL");
+  return std::string(text);
+}
+
 }  // namespace
 
 std::string write_call(const Request& request) {
-  Call call{request.method, request.path,        request.query,          {},
-            request.body,   request.caller.role, request.caller.subject, request.traceparent};
+  Call call{request.method,      request.path,           request.query,      {}, {},
+            request.caller.role, request.caller.subject, request.traceparent};
+  // Who reads looks at no body; whatever it is need not travel.
+  if (request.method != "GET" && request.method != "HEAD") call.body = carried("the body", request.body);
   for (const std::string_view name : kCarried)
-    if (const auto value = request.header(name); !value.empty()) call.headers.emplace(name, value);
+    if (const auto value = request.header(name); !value.empty())
+      call.headers.emplace(name, carried("the header " + std::string(name), value));
   return to_json(call);
 }
 
