@@ -96,6 +96,7 @@ void ForwardingRouter::get(std::string path, Access access, Doc doc, Handler) {
 
 void ForwardingRouter::write(std::string method, std::string path, Access access, Doc doc, WriteChoice) {
   if (method != "POST") throw Invalid("BAD_ROUTE", "only POST is forwarded, not " + method + " " + path);
+  doc.keyed = true;
   routes_.act(std::move(path), access, std::move(doc), ask_);
 }
 

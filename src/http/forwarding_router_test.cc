@@ -114,6 +114,7 @@ TEST_F(ForwardingTest, AKeyTravelsSoThatWhatWasSentTwiceHappensOnce) {
   });
   const std::map<std::string, std::string, std::less<>> headers = {{"idempotency-key", "k"},
                                                                    {"authorization", "Bearer secret"}};
+  EXPECT_EQ(ask("GET", "/openapi.json").body, far.dispatch(request_of("GET", "/openapi.json")).body);
   EXPECT_EQ(ask("POST", "/things", "{}", headers).body, "1") << "a token stays where it was shown";
   const Response again = ask("POST", "/things", "{}", headers);
   EXPECT_EQ(again.body, "1");

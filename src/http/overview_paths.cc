@@ -123,6 +123,9 @@ void add_overview_paths(Routes& routes, const Watched& watched) {
       [watched](const Request&) { return Response::json(200, look(watched)); });
   routes.stream("/api/stream", Access::admin, describe<void, void>("The overview again whenever it has changed"),
                 [watched](const Request&) { return open_stream(watched); });
+}
+
+void add_metrics_path(Routes& routes, const Watched& watched) {
   Doc doc = describe<void, void>("Metrics for Prometheus");
   doc.content_type = "text/plain; version=0.0.4";
   routes.get("/metrics", Access::open, std::move(doc), [watched](const Request&) {

@@ -35,8 +35,9 @@ std::string carried(std::string_view what, std::string_view text) {
 }  // namespace
 
 std::string write_call(const Request& request) {
-  Call call{request.method,      request.path,           request.query,      {}, {},
-            request.caller.role, request.caller.subject, request.traceparent};
+  // A service that asks another makes a request that went through no routes: it says its trace as clients do.
+  const std::string trace(request.traceparent.empty() ? request.header("traceparent") : request.traceparent);
+  Call call{request.method, request.path, request.query, {}, {}, request.caller.role, request.caller.subject, trace};
   // Who reads looks at no body; whatever it is need not travel.
   if (request.method != "GET" && request.method != "HEAD") call.body = carried("the body", request.body);
   for (const std::string_view name : kCarried)

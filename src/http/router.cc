@@ -66,6 +66,7 @@ void Routes::get(std::string path, Access access, Doc doc, Handler handler) {
 }
 
 void Routes::write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) {
+  doc.keyed = true;
   add({std::move(method), std::move(path), access, std::move(doc), {}, std::move(choose)});
 }
 

@@ -19,8 +19,7 @@ void NatsResponder::on_up() {
 }
 
 void NatsResponder::retire() {
-  retiring_ = true;
-  link_.drain();
+  if (!std::exchange(retiring_, true)) link_.drain();
 }
 
 void NatsResponder::take(const NatsMessage& message) {
