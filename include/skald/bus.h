@@ -41,6 +41,9 @@ struct Outcome {
   static Outcome refused(std::string why) { return {Verdict::refused, std::move(why), std::nullopt}; }
 };
 
+// For how long after its sending an event may be given to a bus again.
+inline constexpr Duration kGivenAgainMax = 24h;
+
 // Not thread safe: one relay drives one bus, from one thread at a time.
 class Bus {
  public:

@@ -15,6 +15,9 @@ using seam::Rule;
 // (NATS: 60 s), and no longer than a stream knows ids again.
 constexpr Duration kWindow = std::chrono::minutes(10);
 constexpr std::size_t kGivenAtOnce = 500;
+// Where the last delivery is looked for: most often the first of these is enough. What is
+// older stays where it is: receivers may have forgotten its id.
+constexpr Duration kLookBack[] = {10min, 2h, kGivenAgainMax - kWindow};
 
 }  // namespace
 
@@ -68,16 +71,28 @@ bool Relay::give_again() {
   return false;
 }
 
-// What is found a second time, because partitions came while others were given, is
-// given a second time: the far end knows it again, as it does what it has not lost.
+// The last minutes are counted back from the last delivery: what a server had not synced
+// went down with it, however long ago that was. What is found a second time, because
+// partitions came while others were given, is given a second time: the far end knows it
+// again, as it does what it has not lost.
 void Relay::look_up_delivered(Outlet& outlet) {
+  const std::uint64_t partitions = outlet.unread & owned();
+  const auto goes_there = [&](const std::string& type, bool landed) {
+    const Route* route = routing_.plan(type, landed).route;
+    return route != nullptr && route->bus == outlet.bus;
+  };
   const auto found = db_.read_result([&](Transaction& tx) {
-    return tables::outbox::delivered_since(tx, outlet.unread & owned(), tx.now() - kWindow);
+    std::optional<Time> last;
+    for (const Duration back : kLookBack) {
+      for (const auto& one : tables::outbox::last_deliveries(tx, tx.now() - back))
+        if ((partitions >> one.partition & 1) != 0 && goes_there(one.type, one.landed))
+          last = std::max(last.value_or(one.at), one.at);
+      if (last) return tables::outbox::delivered_since(tx, partitions, *last - kWindow);
+    }
+    return std::vector<tables::outbox::Delivered>();
   });
-  for (const auto& one : found) {
-    const Route* route = routing_.plan(one.type, one.landed).route;
-    if (route != nullptr && route->bus == outlet.bus) outlet.left.push_back(one.id);
-  }
+  for (const auto& one : found)
+    if (goes_there(one.type, one.landed)) outlet.left.push_back(one.id);
   outlet.unread = 0;
 }
 

@@ -81,6 +81,31 @@ TEST_P(RelayKeepingTest, OnlyWhatWentToThatBusWithinTheWindowIsGivenAgain) {
   EXPECT_THAT(bus_.given, ElementsAre("through"));
 }
 
+// A server that loses its end may be away for hours, and nothing is sent meanwhile.
+TEST_P(RelayKeepingTest, TheWindowIsCountedFromTheLastDelivery) {
+  emit("before", "sent");
+  emit("e1", "sent");
+  emit("e2", "sent");
+  emit("meanwhile", "local");
+  run();
+  age("before", 3h + 11min);
+  age("e1", 3h + 9min);
+  age("e2", 3h);
+  bus_.lose();
+  run();
+  EXPECT_THAT(bus_.given, ElementsAre("e1", "e2"));
+}
+
+TEST_P(RelayKeepingTest, WhatReceiversMayHaveForgottenIsNotGivenAgain) {
+  emit("e1", "sent");
+  run();
+  age("e1", 24h);
+  bus_.lose();
+  run();
+  EXPECT_THAT(bus_.given, IsEmpty());
+  EXPECT_TRUE(bus_.ready);
+}
+
 TEST_P(RelayKeepingTest, WhatIsGivenAgainComesInPartsOfFiveHundred) {
   for (int i = 0; i < 1100; ++i) emit("e" + std::to_string(i), "sent", "key-" + std::to_string(i));
   run();

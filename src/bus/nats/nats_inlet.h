@@ -10,7 +10,7 @@
 // stream, as long as one process at a time has that partition. What was landed
 // before comes again after a crash between landing and acknowledging, and for the
 // whole window after each start of the server: land() dedupes by the event's id,
-// over the age of the stream (NatsStreamOptions::age_max, 7 days) at worst. So what
+// over the age of the stream and a day more (memory()) at worst. So what
 // was landed must be remembered for at least that long. No call is needed after a
 // new server or a take-over: who binds to a durable sees whether it can go on, or
 // makes it anew.
@@ -66,7 +66,7 @@ class NatsInlet final : public Inlet {
 
   void poll(Duration wait, std::span<const int> wake = {}) override;
   bool is_up() const override { return link_.is_up(); }
-  Duration memory() const override { return options_.age_max; }
+  Duration memory() const override { return options_.age_max + kGivenAgainMax; }
   std::string why_down() const { return link_.why_down(); }
   std::size_t unlanded() const { return arrived_.size(); }
 

@@ -316,6 +316,18 @@ std::vector<Entry> find_all(Transaction& tx, std::span<const std::string> ids) {
   return out;
 }
 
+std::vector<LastDelivery> last_deliveries(Transaction& tx, Time since) {
+  const Rows rows = tx.query(
+      "SELECT partition, type, source, MAX(updated_at) FROM skald_outbox WHERE status = 3 AND updated_at >= $1 GROUP "
+      "BY partition, type, source",
+      since);
+  std::vector<LastDelivery> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.push_back({rows.get<int>(i, 0), rows.get<std::string>(i, 1), !rows.get<std::string_view>(i, 2).empty(),
+                   rows.get<Time>(i, 3)});
+  return out;
+}
+
 std::vector<Delivered> delivered_since(Transaction& tx, std::uint64_t partitions, Time since) {
   const Rows rows = tx.query(
       "SELECT id, type, source, partition FROM skald_outbox WHERE status = 3 AND updated_at >= $1 ORDER BY seq", since);
