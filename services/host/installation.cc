@@ -9,6 +9,7 @@
 #include "cli/nearest.h"
 #include "donation/donation.h"
 #include "host/booking_system.h"
+#include "host/nats_settings.h"
 #include "http/engine_paths.h"
 #include "http/idempotency.h"
 #include "order/order.h"
@@ -61,18 +62,29 @@ bool wants_any_of(const cli::Settings& settings, std::span<const std::string_vie
 }
 
 constexpr std::string_view kBookingSystem[] = {"booking", "course", "notify", "user-api"};
+constexpr std::span kBookingServices = std::span(kBookingSystem).first<3>();
 
 void check_services(const cli::Settings& settings) {
   const std::vector<std::string> known = {"all", "donation", "order", "booking", "course", "notify", "user-api"};
   for (const std::string& name : settings.list("services"))
     if (std::ranges::find(known, name) == known.end())
       throw Invalid("BAD_SETTING", "there is no service " + name + cli::did_you_mean(name, known));
-  if (settings.text("bus") != "memory:")
-    throw Invalid("BAD_SETTING", "bus must be memory:, the only one there is so far");
+  if (uses_nats(settings)) {
+    if (wants(settings, "user-api") && !wants_all_of(settings, kBookingServices))
+      throw Invalid("BAD_SETTING", "user-api runs where booking, course and notify do: name all four, or leave it out");
+    return;
+  }
   if (wants_any_of(settings, kBookingSystem) && !wants_all_of(settings, kBookingSystem))
     throw Invalid("BAD_SETTING",
                   "with bus memory: the services booking, course, notify and user-api run in one process: name all "
                   "four, or none");
+}
+
+// Questions to a service of another process.
+golf::Ask ask_elsewhere(std::string service) {
+  return [service = std::move(service)](const Request&) -> Response {
+    throw Unavailable("SERVICE_ELSEWHERE", "the service " + service + " runs in another process and cannot be asked");
+  };
 }
 
 }  // namespace
@@ -97,7 +109,7 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
     if (wants(settings, "donation")) add_donation(env, settings, unit);
     if (wants(settings, "order")) add_order(env, settings, purpose, unit);
   }
-  if (wants_all_of(settings, kBookingSystem)) add_booking(env, settings, purpose, std::move(publish));
+  if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, std::move(publish));
   http::Watched watched{env, {}, metrics};
   for (const auto& unit : units_) watched.engines.push_back({unit->service, *unit->engine});
   http::add_engine_paths(*routes_, watched);
@@ -169,21 +181,23 @@ void Installation::add_order(Env env, const cli::Settings& settings, Purpose pur
 }
 
 void Installation::add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish) {
-  const auto unit = [&](Part part) -> Unit& {
-    return add_unit(env, settings, purpose, part, std::string(enum_name(part)));
+  const auto unit = [&](Part part) -> Unit* {
+    const std::string name(enum_name(part));
+    return wants(settings, name) ? &add_unit(env, settings, purpose, part, name) : nullptr;
   };
-  const std::string& url = settings.text("booking.webhook");
-  if (!url.empty())
-    notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
   const BookingUnits units{.booking = unit(Part::booking), .course = unit(Part::course), .notify = unit(Part::notify)};
-  connect_in_process(units);
+  if (uses_nats(settings)) connect_by_nats(env, units, nats_options(settings));
+  else connect_in_process(units);
+  const std::string& url = settings.text("booking.webhook");
+  if (!url.empty() && units.notify != nullptr)
+    notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
   install_booking_system(env, units, *routes_,
-                         {.ask = {},
-                          .publish = std::move(publish),
-                          .timeout = settings.duration("booking.timeout"),
-                          .refund_last_day = settings.integer("booking.refund_last_day"),
-                          .charge_max = settings.integer("booking.charge_max")},
-                         notifications_.get());
+                         {.booking = {.ask = ask_elsewhere("course"),
+                                      .publish = std::move(publish),
+                                      .timeout = settings.duration("booking.timeout"),
+                                      .refund_last_day = settings.integer("booking.refund_last_day"),
+                                      .charge_max = settings.integer("booking.charge_max")},
+                          .notifications = notifications_.get()});
 }
 
 }  // namespace skald::host

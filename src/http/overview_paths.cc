@@ -100,6 +100,9 @@ Stream open_stream(const Watched& watched) {
 // lack one of them would be wrong, so they stay as they were.
 std::string metrics_text(const Watched& watched) {
   Metrics& metrics = watched.metrics;
+  const bool carried =
+      std::ranges::all_of(watched.engines, [](const ServiceEngine& of) { return of.engine.buses_up(); });
+  metrics.gauge("bus_up", carried ? 1 : 0);
   try {
     const Overview now = look(watched);
     const Duration age = now.oldest_pending ? watched.env.clock.now() - *now.oldest_pending : Duration::zero();
