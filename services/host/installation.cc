@@ -69,21 +69,18 @@ void check_services(const cli::Settings& settings) {
   for (const std::string& name : settings.list("services"))
     if (std::ranges::find(known, name) == known.end())
       throw Invalid("BAD_SETTING", "there is no service " + name + cli::did_you_mean(name, known));
-  if (uses_nats(settings)) {
-    if (wants(settings, "user-api") && !wants_all_of(settings, kBookingServices))
-      throw Invalid("BAD_SETTING", "user-api runs where booking, course and notify do: name all four, or leave it out");
-    return;
-  }
-  if (wants_any_of(settings, kBookingSystem) && !wants_all_of(settings, kBookingSystem))
+  if (!uses_nats(settings) && wants_any_of(settings, kBookingSystem) && !wants_all_of(settings, kBookingSystem))
     throw Invalid("BAD_SETTING",
                   "with bus memory: the services booking, course, notify and user-api run in one process: name all "
                   "four, or none");
 }
 
-// Questions to a service of another process.
-golf::Ask ask_elsewhere(std::string service) {
-  return [service = std::move(service)](const Request&) -> Response {
-    throw Unavailable("SERVICE_ELSEWHERE", "the service " + service + " runs in another process and cannot be asked");
+// Questions of booking to course, where that runs in another process.
+golf::Ask ask_course(Asking* asking) {
+  if (asking == nullptr) return {};
+  return [ask = asking->remote_service("course")](Request request) {
+    request.caller = {.role = Role::system, .subject = "booking"};
+    return ask(request);
   };
 }
 
@@ -109,20 +106,37 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
     if (wants(settings, "donation")) add_donation(env, settings, unit);
     if (wants(settings, "order")) add_order(env, settings, purpose, unit);
   }
-  if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, std::move(publish));
+  if (uses_nats(settings) && wants_any_of(settings, kBookingSystem))
+    asking_ = std::make_unique<Asking>(
+        env, AskingOptions{.nats = nats_options(settings),
+                           .timeout = settings.duration("nats.timeout"),
+                           .open_max = static_cast<std::size_t>(settings.integer("http.threads") / 2 + 1)});
+  if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, publish);
+  if (asking_ && wants(settings, "user-api")) add_gateway(env, settings, std::move(publish));
+  add_watching(env, metrics);
+}
+
+void Installation::add_watching(Env env, Metrics& metrics) {
   http::Watched watched{env, {}, metrics};
   for (const auto& unit : units_) watched.engines.push_back({unit->service, *unit->engine});
-  http::add_engine_paths(*routes_, watched);
+  if (gateway_) watched.missing = [gateway = gateway_.get()] { return gateway->missing(); };
+  if (units_.empty()) http::add_open_paths(*routes_, watched);
+  else http::add_engine_paths(*routes_, watched);
 }
 
 Installation::~Installation() { stop(Duration::zero()); }
 
 void Installation::start() {
   for (const auto& unit : units_) unit->engine->start();
+  begin_answering_();
 }
 
 // All before the first one goes: they land events in each other.
 void Installation::stop(Duration grace) {
+  const Duration for_answers = grace / 2;
+  for (const auto& answering : answering_) answering->stop(for_answers / static_cast<int>(answering_.size()));
+  answering_.clear();
+  grace -= for_answers;
   for (const auto& unit : units_) unit->engine->stop(grace / static_cast<int>(units_.size()));
 }
 
@@ -191,13 +205,40 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
   const std::string& url = settings.text("booking.webhook");
   if (!url.empty() && units.notify != nullptr)
     notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
+  if (asking_)
+    publish = [publish = std::move(publish), asking = asking_.get()](std::string_view topic) {
+      publish(topic);
+      asking->tell_news(topic);
+    };
   install_booking_system(env, units, *routes_,
-                         {.booking = {.ask = ask_elsewhere("course"),
+                         {.booking = {.ask = ask_course(asking_.get()),
                                       .publish = std::move(publish),
                                       .timeout = settings.duration("booking.timeout"),
                                       .refund_last_day = settings.integer("booking.refund_last_day"),
                                       .charge_max = settings.integer("booking.charge_max")},
                           .notifications = notifications_.get()});
+  if (!asking_ || purpose != Purpose::serve) return;
+  const AnsweringOptions options{.nats = nats_options(settings),
+                                 .service = "",
+                                 .threads = static_cast<std::size_t>(settings.integer("http.threads")),
+                                 .patience = settings.duration("nats.timeout")};
+  begin_answering_ = [this, env, options] {
+    for (const auto& one : units_) {
+      if (std::ranges::find(kBookingServices, one->service) == kBookingServices.end()) continue;
+      AnsweringOptions own = options;
+      own.service = one->service;
+      answering_.push_back(std::make_unique<Answering>(env, own, *routes_));
+    }
+  };
+}
+
+// The services of the booking system that are not here, through their paths.
+void Installation::add_gateway(Env env, const cli::Settings& settings, Publish publish) {
+  std::vector<std::string> elsewhere;
+  for (const std::string_view service : kBookingServices)
+    if (!wants(settings, service)) elsewhere.emplace_back(service);
+  gateway_ = std::make_unique<Gateway>(env, *asking_, elsewhere, *routes_);
+  news_ = std::make_unique<News>(env, nats_options(settings), std::move(publish));
 }
 
 }  // namespace skald::host
