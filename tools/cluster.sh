@@ -67,7 +67,9 @@ start_service() {
   mkdir -p "$dir/$name"
   [[ -s $dir/$name/port ]] || free_port >"$dir/$name/port"
   arguments+=(--listen "127.0.0.1:$(<"$dir/$name/port")")
-  if [[ $name != user-api ]]; then
+  if [[ $name == user-api ]]; then
+    arguments+=(--http-threads 256)  # they only wait for answers
+  else
     postgres=$(url_of postgres)
     arguments+=(--db "${postgres%/*}/$name")
   fi

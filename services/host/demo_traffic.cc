@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::int64_t kRoom = 100, kPopularRoom = 4;
 constexpr Duration kPatience = std::chrono::minutes(2);
-constexpr Duration kLookAgain = 5ms;
+constexpr Duration kLookAgain = 5ms, kLookAgainLater = 200ms;
 
 std::string member(const Response& response, std::string_view name) {
   const auto body = json::parse(response.body);
   const auto* found = body.as_object().if_contains(name);
-  return found == nullptr ? "" : std::string(found->as_string());
+  return found == nullptr || !found->is_string() ? "" : std::string(found->as_string());
 }
 
 }  // namespace
@@ -93,6 +93,10 @@ void DemoTraffic::follow(const std::string& id, Time due) {
   const Instant end = env_.clock.steady() + kPatience;
   while (status == booking::Status::PENDING && env_.clock.steady() < end) {
     shown = call("GET", "/booking/bookings/" + id);
+    if (shown.status == 503) {  // a service is started again, or has too much to do
+      runtime::Wakeup().wait(kLookAgainLater);
+      continue;
+    }
     if (!boost::describe::enum_from_string(member(shown, "status").c_str(), status)) break;
     if (status == booking::Status::PENDING) runtime::Wakeup().wait(kLookAgain);
   }

@@ -110,7 +110,7 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
     asking_ = std::make_unique<Asking>(
         env, AskingOptions{.nats = nats_options(settings),
                            .timeout = settings.duration("nats.timeout"),
-                           .open_max = static_cast<std::size_t>(settings.integer("http.threads") / 2 + 1)});
+                           .open_max = static_cast<std::size_t>(settings.integer("http.threads") * 3 / 4 + 1)});
   if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, publish);
   if (asking_ && wants(settings, "user-api")) add_gateway(env, settings, std::move(publish));
   add_watching(env, metrics);
