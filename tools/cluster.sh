@@ -20,9 +20,11 @@ is_service() { [[ " ${services[*]} " == *" $1 "* ]]; }
 pid_of() {
   local file=$dir/$1/pid pid
   [[ $1 == postgres ]] && file=$dir/$1/data/postmaster.pid
-  [[ -s $file ]] && pid=$(head -n 1 "$file") && tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "$dir/$1" &&
-    echo "$pid"
+  [[ -s $file ]] && pid=$(head -n 1 "$file") && words_of "$pid" | grep -qF "$dir/$1" && echo "$pid"
 }
+
+# The command line of a process; nothing where it has ended, reaped or not.
+words_of() { { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null; }
 
 free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
@@ -76,6 +78,8 @@ start_service() {
   setsid nohup "$(program release skald)" "${arguments[@]}" </dev/null >>"$dir/$name/log" 2>&1 &
   pid=$!
   echo "$pid" >"$dir/$name/pid"
+  # Until then it is this shell, and pid_of does not know it.
+  while words_of "$pid" | grep -qF cluster.sh; do sleep 0.01; done
 }
 
 # Waits for one that was started; says why when it ended instead.
