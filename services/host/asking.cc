@@ -46,8 +46,7 @@ Response read(const std::string& service, const std::string& answer) {
 }  // namespace
 
 Asking::Asking(Env env, AskingOptions options)
-    : env_(env),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       requester_(env, options_.nats),
       loop_(
           env, "questions to other services", [this] { return step(); },

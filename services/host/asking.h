@@ -63,7 +63,6 @@ class Asking {
   Duration step();
   void put(Question question);
 
-  const Env env_;
   const AskingOptions options_;
   std::mutex mutex_;  // guards the next two
   std::deque<Question> questions_;
