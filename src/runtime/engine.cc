@@ -199,7 +199,12 @@ class Engine::Threads {
     }
     if (listener_) {
       std::uint64_t announced = 0;
-      for (int partition : listener_->drain()) announced |= std::uint64_t{1} << partition;
+      const Listener::Heard heard = listener_->drain();
+      for (const int partition : heard.partitions) announced |= std::uint64_t{1} << partition;
+      for (const auto& offer : heard.offers) {
+        if (auto entry = tables::outbox::read_offer(offer.text)) relay_.offer(std::move(*entry));
+        else announced |= std::uint64_t{1} << offer.partition;
+      }
       if (announced != 0) relay_.wake(announced);
       if ((announced & 1) != 0) sagas_.note_due(Duration::zero());  // see the sagas' announcement
     }

@@ -14,9 +14,9 @@ void record_new(Transaction& tx, std::span<const std::string> consumers, std::sp
   if (event_ids.empty()) return;
   if (tx.on(Dialect::postgres)) {
     tx.enqueue(
-        "INSERT INTO skald_inbox (consumer, event_id, at) SELECT c, e, $3::bigint FROM unnest($1::text[], $2::text[]) "
-        "AS n(c, e)",
-        consumers, event_ids, tx.now());
+        "INSERT INTO skald_inbox (consumer, event_id, at) SELECT c, e, (extract(epoch FROM clock_timestamp()) * "
+        "1000000)::bigint FROM unnest($1::text[], $2::text[]) AS n(c, e)",
+        consumers, event_ids);
     return;
   }
   for (std::size_t i = 0; i < event_ids.size(); ++i)
