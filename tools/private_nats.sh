@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A NATS server of one's own, with JetStream, on a free port of 127.0.0.1.
-#   tools/private_nats.sh start DIR   prints the URL; DIR exists and is empty
+#   tools/private_nats.sh start DIR   prints the URL; DIR exists, and is empty or was stopped:
+#                                     then it is on the same port again
 #   tools/private_nats.sh stop DIR    at once, without a clean shutdown
 # The messages lie in DIR/store, the log is DIR/log.
 set -euo pipefail
@@ -11,12 +12,15 @@ PATH=$PATH:/usr/sbin
 start() {
   : >"$dir/log"
   # Port -1 is a free one, which the server names in its log.
-  nohup nats-server --jetstream --store_dir "$dir/store" --addr 127.0.0.1 --port -1 --pid "$dir/pid" \
+  local line port
+  port=$(cat "$dir/port" 2>/dev/null || echo -1)
+  nohup nats-server --jetstream --store_dir "$dir/store" --addr 127.0.0.1 --port "$port" --pid "$dir/pid" \
     </dev/null >>"$dir/log" 2>&1 &
-  local server=$! line port=
+  local server=$!
   while IFS= read -r line; do
     [[ $line =~ client\ connections\ on\ 127\.0\.0\.1:([0-9]+) ]] && port=${BASH_REMATCH[1]}
     if [[ $line == *"Server is ready"* ]]; then
+      echo "$port" >"$dir/port"
       echo "nats://127.0.0.1:$port"
       return
     fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A PostgreSQL server of one's own, with default durability, on a free port.
-#   tools/private_postgres.sh start DIR   prints the URL; DIR exists and is empty
+#   tools/private_postgres.sh start DIR   prints the URL; DIR exists, and is empty or was
+#                                         stopped: then it is on the same port again
 #   tools/private_postgres.sh stop DIR    at once, without a clean shutdown
 # PostgreSQL refuses to run as root: root runs it as the user postgres, who must
 # be able to reach DIR. The log is DIR/log.
@@ -25,13 +26,16 @@ start() {
   if ((EUID == 0)); then chown postgres "$dir"; fi
   chmod 755 "$dir"
   cd "$dir"
-  as_owner "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --no-locale --no-sync >&2
   local port attempt
+  if [[ ! -d $dir/data ]]; then
+    as_owner "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --no-locale --no-sync >&2
+  fi
   # Somebody else may take the port between asking for it and binding it.
   for attempt in 1 2 3; do
-    port=$(free_port)
+    port=$(cat "$dir/port" 2>/dev/null || free_port)
     if as_owner "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 start -o "-p $port -c max_connections=200 \
         -c listen_addresses=127.0.0.1 -c unix_socket_directories='$dir'" >&2; then
+      echo "$port" >"$dir/port"
       echo "postgresql://postgres@127.0.0.1:$port/postgres"
       return
     fi

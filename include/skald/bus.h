@@ -41,6 +41,9 @@ struct Outcome {
   static Outcome refused(std::string why) { return {Verdict::refused, std::move(why), std::nullopt}; }
 };
 
+// For how long after its sending an event may be given to a bus again.
+inline constexpr Duration kGivenAgainMax = 24h;
+
 // Not thread safe: one relay drives one bus, from one thread at a time.
 class Bus {
  public:
@@ -56,6 +59,45 @@ class Bus {
   virtual void poll(Duration wait, std::span<const int> wake = {}) = 0;
 
   virtual std::size_t in_flight() const = 0;
+
+  // False while it knows that nothing can go out. Who claims events for it waits then,
+  // and spends none of their attempts. Changes inside of poll() and hold() only.
+  virtual bool is_ready() const { return true; }
+
+  // The rest is for a bus whose far end may lose what it has acknowledged. Such a bus
+  // is *held* then: nothing new goes out until whoever keeps the events has given it
+  // again what was delivered within the last minutes, oldest first, and says resume().
+  // If it cannot be finished, it is asked for from the start.
+
+  // `lost` is called inside of poll() whenever that begins; it must not throw. Without
+  // it nobody keeps anything, and the bus goes on by itself.
+  virtual void on_loss(std::function<void()> /*lost*/) {}
+  // Holds the bus: for a keeper that took over events of another, and does not know
+  // what became of them. `lost` is called where the bus is not ready; else
+  // republish() may begin at once.
+  virtual void hold() {}
+  virtual bool is_held() const { return false; }
+  // Only while held; ignored otherwise. In as many parts as one likes.
+  virtual void republish(std::span<const Message> /*messages*/) {}
+  // Given to republish() and not acknowledged yet: to give the next part at zero.
+  virtual std::size_t republishing() const { return 0; }
+  virtual void resume() {}
+};
+
+// Brings events of other services in: takes them from a bus, lands them (Engine::land),
+// and only then tells the bus. Not thread safe: an engine drives it, from one thread.
+class Inlet {
+ public:
+  virtual ~Inlet() = default;
+
+  // Bit n: partition n is ours. Nothing is taken of others.
+  virtual void set_partitions(std::uint64_t mask) = 0;
+  // Lands what has come, or waits at most `wait` for something to come or for one of
+  // `wake` to become readable. Must not throw.
+  virtual void poll(Duration wait, std::span<const int> wake = {}) = 0;
+  virtual bool is_up() const = 0;
+  // For how long after its sending an event may come once more.
+  virtual Duration memory() const = 0;
 };
 
 // The CloudEvents 1.0 envelope in structured JSON form; the payload's bytes are

@@ -67,6 +67,10 @@ class Engine {
   // Before start() only.
   void consume(Consumer consumer);
   void route(Route route);
+  // Drives the inlet, which lands in this engine, in a thread of its own. Invalid
+  // (RETENTION_TOO_SHORT) where an event could come again after its id is forgotten.
+  // The inlet outlives the engine's threads.
+  void receive(Inlet& inlet);
   void on_settled(std::string type, Settled settled);
   void add_job(Job job);
 
@@ -79,6 +83,8 @@ class Engine {
   Sagas& sagas();
   // Ready: the database answers and this process's lease is good.
   bool ready();
+  // Everything that carries events to and from other services is up, as of the last second.
+  bool buses_up() const;
   BacklogView backlog();
   std::vector<WorkerView> workers();
 
@@ -90,6 +96,9 @@ class Engine {
   // and handled by our consumers with the same order per key, retries and dead letters.
   // Those that are known are left out. Returns when they are durable.
   void land(std::span<const Message> messages);
+  // What came from another service and is no event: kept as a dead letter (UNREADABLE)
+  // for a person, who is told. Known ones are left out. Returns when it is durable.
+  void set_aside(std::string_view origin, std::string_view bytes, std::string_view why);
 
   // Operators' decisions, in the caller's transaction (see dead letters in
   // docs/operating.md). `actor` goes into the audit.

@@ -147,6 +147,7 @@ struct Doc {
   std::vector<std::string> query = {};  // names of the filters it takes, beside limit and cursor
   bool paged = false;                   // takes limit and cursor
   std::string content_type = "application/json";
+  bool keyed = false;                   // takes an Idempotency-Key; what is added by write() does
 };
 
 template <class> inline constexpr bool is_listing = false;

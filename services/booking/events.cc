@@ -41,6 +41,7 @@ skald::Stream stream_of(const DeskHandle& desk, const std::string& id, std::int6
       if (!fresh.empty()) seen = fresh.back().seq;
       over = !booking || (is_over(*booking) && fresh.size() < kPartMax);
     });
+    if (over && text.empty()) return std::nullopt;
     return text;
   };
   return {"booking/" + id, next};

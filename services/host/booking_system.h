@@ -3,25 +3,40 @@
 #pragma once
 
 #include "booking/booking.h"
+#include "bus/nats/options.h"
 #include "host/unit.h"
 #include "http/router.h"
 
 namespace skald::host {
 
+// Those of this process; null: it runs in another one.
 struct BookingUnits {
-  Unit &booking, &course, &notify;
+  Unit *booking = nullptr, *course = nullptr, *notify = nullptr;
 };
 
-// Calls `carry` for each type of event that goes from one unit to another.
+// Calls `carry` for each type of event that goes from one unit to another; null: to or from
+// another process.
 void each_way(const BookingUnits& units,
-              const std::function<void(Unit& from, const std::string& type, Unit& to)>& carry);
+              const std::function<void(Unit* from, const std::string& type, Unit* to)>& carry);
 
-// Carries events over the units' buses, within this process.
-void connect_in_process(const BookingUnits& units);
+// Takes events in at a unit.
+using Landing = std::function<void(Unit& to, std::span<const Message> messages)>;
+void land_in_engine(Unit& to, std::span<const Message> messages);
 
-// `options` but for `ask`, which is answered by `routes` here. `notifications` carries what
-// customers are told, or is null. All of it outlives the engines' threads.
-void install_booking_system(Env env, const BookingUnits& units, http::Routes& routes, booking::Options options,
-                            Bus* notifications);
+// Carries events over the units' buses, within this process. All of them are here.
+void connect_in_process(const BookingUnits& units, const Landing& land = land_in_engine);
+
+// Carries all events over NATS, also those between units of this process: on a stream for each
+// service that emits. Invalid (NATS_…, RETENTION_TOO_SHORT) for settings that cannot work.
+void connect_by_nats(Env env, const BookingUnits& units, const NatsOptions& server,
+                     const Landing& land = land_in_engine);
+
+struct BookingSurroundings {
+  booking::Options booking = {};   // but for `ask` where course is in this process
+  Bus* notifications = nullptr;    // carries what customers are told, or is null
+};
+
+// Installs what is in this process. `routes` and `around` outlive the engines' threads.
+void install_booking_system(Env env, const BookingUnits& units, http::Routes& routes, BookingSurroundings around);
 
 }  // namespace skald::host

@@ -9,6 +9,7 @@
 #include "cli/nearest.h"
 #include "donation/donation.h"
 #include "host/booking_system.h"
+#include "host/nats_settings.h"
 #include "http/engine_paths.h"
 #include "http/idempotency.h"
 #include "order/order.h"
@@ -61,18 +62,26 @@ bool wants_any_of(const cli::Settings& settings, std::span<const std::string_vie
 }
 
 constexpr std::string_view kBookingSystem[] = {"booking", "course", "notify", "user-api"};
+constexpr std::span kBookingServices = std::span(kBookingSystem).first<3>();
 
 void check_services(const cli::Settings& settings) {
   const std::vector<std::string> known = {"all", "donation", "order", "booking", "course", "notify", "user-api"};
   for (const std::string& name : settings.list("services"))
     if (std::ranges::find(known, name) == known.end())
       throw Invalid("BAD_SETTING", "there is no service " + name + cli::did_you_mean(name, known));
-  if (settings.text("bus") != "memory:")
-    throw Invalid("BAD_SETTING", "bus must be memory:, the only one there is so far");
-  if (wants_any_of(settings, kBookingSystem) && !wants_all_of(settings, kBookingSystem))
+  if (!uses_nats(settings) && wants_any_of(settings, kBookingSystem) && !wants_all_of(settings, kBookingSystem))
     throw Invalid("BAD_SETTING",
                   "with bus memory: the services booking, course, notify and user-api run in one process: name all "
                   "four, or none");
+}
+
+// Questions of booking to course, where that runs in another process.
+golf::Ask ask_course(Asking* asking) {
+  if (asking == nullptr) return {};
+  return [ask = asking->remote_service("course")](Request request) {
+    request.caller = {.role = Role::system, .subject = "booking"};
+    return ask(request);
+  };
 }
 
 }  // namespace
@@ -97,20 +106,37 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
     if (wants(settings, "donation")) add_donation(env, settings, unit);
     if (wants(settings, "order")) add_order(env, settings, purpose, unit);
   }
-  if (wants_all_of(settings, kBookingSystem)) add_booking(env, settings, purpose, std::move(publish));
+  if (uses_nats(settings) && wants_any_of(settings, kBookingSystem))
+    asking_ = std::make_unique<Asking>(
+        env, AskingOptions{.nats = nats_options(settings),
+                           .timeout = settings.duration("nats.timeout"),
+                           .open_max = static_cast<std::size_t>(settings.integer("http.threads") / 2 + 1)});
+  if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, publish);
+  if (asking_ && wants(settings, "user-api")) add_gateway(env, settings, std::move(publish));
+  add_watching(env, metrics);
+}
+
+void Installation::add_watching(Env env, Metrics& metrics) {
   http::Watched watched{env, {}, metrics};
   for (const auto& unit : units_) watched.engines.push_back({unit->service, *unit->engine});
-  http::add_engine_paths(*routes_, watched);
+  if (gateway_) watched.missing = [gateway = gateway_.get()] { return gateway->missing(); };
+  if (units_.empty()) http::add_open_paths(*routes_, watched);
+  else http::add_engine_paths(*routes_, watched);
 }
 
 Installation::~Installation() { stop(Duration::zero()); }
 
 void Installation::start() {
   for (const auto& unit : units_) unit->engine->start();
+  begin_answering_();
 }
 
 // All before the first one goes: they land events in each other.
 void Installation::stop(Duration grace) {
+  const Duration for_answers = grace / 2;
+  for (const auto& answering : answering_) answering->stop(for_answers / static_cast<int>(answering_.size()));
+  answering_.clear();
+  grace -= for_answers;
   for (const auto& unit : units_) unit->engine->stop(grace / static_cast<int>(units_.size()));
 }
 
@@ -169,21 +195,50 @@ void Installation::add_order(Env env, const cli::Settings& settings, Purpose pur
 }
 
 void Installation::add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish) {
-  const auto unit = [&](Part part) -> Unit& {
-    return add_unit(env, settings, purpose, part, std::string(enum_name(part)));
+  const auto unit = [&](Part part) -> Unit* {
+    const std::string name(enum_name(part));
+    return wants(settings, name) ? &add_unit(env, settings, purpose, part, name) : nullptr;
   };
-  const std::string& url = settings.text("booking.webhook");
-  if (!url.empty())
-    notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
   const BookingUnits units{.booking = unit(Part::booking), .course = unit(Part::course), .notify = unit(Part::notify)};
-  connect_in_process(units);
+  if (uses_nats(settings)) connect_by_nats(env, units, nats_options(settings));
+  else connect_in_process(units);
+  const std::string& url = settings.text("booking.webhook");
+  if (!url.empty() && units.notify != nullptr)
+    notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
+  if (asking_)
+    publish = [publish = std::move(publish), asking = asking_.get()](std::string_view topic) {
+      publish(topic);
+      asking->tell_news(topic);
+    };
   install_booking_system(env, units, *routes_,
-                         {.ask = {},
-                          .publish = std::move(publish),
-                          .timeout = settings.duration("booking.timeout"),
-                          .refund_last_day = settings.integer("booking.refund_last_day"),
-                          .charge_max = settings.integer("booking.charge_max")},
-                         notifications_.get());
+                         {.booking = {.ask = ask_course(asking_.get()),
+                                      .publish = std::move(publish),
+                                      .timeout = settings.duration("booking.timeout"),
+                                      .refund_last_day = settings.integer("booking.refund_last_day"),
+                                      .charge_max = settings.integer("booking.charge_max")},
+                          .notifications = notifications_.get()});
+  if (!asking_ || purpose != Purpose::serve) return;
+  const AnsweringOptions options{.nats = nats_options(settings),
+                                 .service = "",
+                                 .threads = static_cast<std::size_t>(settings.integer("http.threads")),
+                                 .patience = settings.duration("nats.timeout")};
+  begin_answering_ = [this, env, options] {
+    for (const auto& one : units_) {
+      if (std::ranges::find(kBookingServices, one->service) == kBookingServices.end()) continue;
+      AnsweringOptions own = options;
+      own.service = one->service;
+      answering_.push_back(std::make_unique<Answering>(env, own, *routes_));
+    }
+  };
+}
+
+// The services of the booking system that are not here, through their paths.
+void Installation::add_gateway(Env env, const cli::Settings& settings, Publish publish) {
+  std::vector<std::string> elsewhere;
+  for (const std::string_view service : kBookingServices)
+    if (!wants(settings, service)) elsewhere.emplace_back(service);
+  gateway_ = std::make_unique<Gateway>(env, *asking_, elsewhere, *routes_);
+  news_ = std::make_unique<News>(env, nats_options(settings), std::move(publish));
 }
 
 }  // namespace skald::host

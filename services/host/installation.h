@@ -9,6 +9,10 @@
 #include "bus/webhook/webhook_bus.h"
 #include "cli/settings.h"
 #include "host/alerts.h"
+#include "host/answering.h"
+#include "host/asking.h"
+#include "host/gateway.h"
+#include "host/news.h"
 #include "host/provider_process.h"
 #include "host/unit.h"
 #include "http/router.h"
@@ -38,19 +42,27 @@ class Installation {
   const http::Routes& routes() const { return *routes_; }
   void start();
   void stop(Duration grace);
+  bool has_database() const { return !units_.empty(); }
 
  private:
   Unit& add_unit(Env env, const cli::Settings& settings, Purpose purpose, Part part, std::string service);
   void add_donation(Env env, const cli::Settings& settings, Unit& unit);
   void add_order(Env env, const cli::Settings& settings, Purpose purpose, Unit& unit);
   void add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish);
+  void add_gateway(Env env, const cli::Settings& settings, Publish publish);
+  void add_watching(Env env, Metrics& metrics);
 
   // In the order in which they may be needed by the next ones.
   std::unique_ptr<Alerts> alerts_;
   std::unique_ptr<WebhookBus> announcements_, notifications_;
   std::unique_ptr<ProviderProcess> provider_;
+  std::unique_ptr<Asking> asking_;    // null where all is in this process
+  std::unique_ptr<Gateway> gateway_;  // null where user-api is not here
   std::unique_ptr<http::Routes> routes_;
   std::vector<std::unique_ptr<Unit>> units_;
+  std::unique_ptr<News> news_;
+  std::function<void()> begin_answering_ = [] {};  // fills the next
+  std::vector<std::unique_ptr<Answering>> answering_;
 };
 
 // The options of a webhook of that URL: signed by the secret of that setting, or by the data

@@ -18,15 +18,16 @@ constexpr std::chrono::seconds kStopMax = 10s;      // then the process ends, co
 constexpr Duration kRequestsGrace = 4s;
 constexpr Duration kEngineGrace = 4s;
 
-void tell(const Program& program, const std::string& address) {
+void tell(const Program& program, const Installation& installation, const std::string& address) {
   const cli::Settings& settings = program.settings;
   Observer& observer = program.env.observer;
   for (const std::string& warning : program.warnings) observer.log(Observer::Level::warn, warning);
   const std::string webhook = settings.shown("donation.webhook");
   observer.log(Observer::Level::info, "serving",
                fields({{"address", "http://" + address},
-                       {"database", shown_database(settings)},
+                       {"database", installation.has_database() ? shown_database(settings) : "none"},
                        {"services", settings.text("services")},
+                       {"bus", settings.shown("bus")},
                        {"webhook", webhook.empty() ? "none" : webhook},
                        {"version", SKALD_VERSION}}));
   if (settings.text("auth.secret").empty())
@@ -56,7 +57,7 @@ int serve(Program& program) {
   // From here on nothing may throw: the network's thread ends by server.stop() only.
   runtime::WorkerPool network(1);
   network.post([&server] { server.run(); });
-  tell(program, address);
+  tell(program, installation, address);
 
   while (!signals.wait(1s)) publisher.publish_all();
 

@@ -1,5 +1,6 @@
 #include "dead_letter/undertaker.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "env/seam.h"
 #include "skald/id.h"
@@ -68,6 +69,25 @@ Undertaker::Rest Undertaker::bury_in_table(const Burial& burial, const Surroundi
   });
   if (rest == Rest::table) env_.observer.count("dead_letters_total");
   return rest;
+}
+
+// There is no entry, so there is nothing to replay; who sent it is to be asked for it.
+void Undertaker::set_aside(std::string_view origin, std::string_view bytes, std::string_view why) {
+  DeadLetter letter;
+  letter.id = "unreadable-" + hex(sha256(unambiguous({origin, bytes})));
+  letter.reason = "UNREADABLE";
+  letter.type = "unreadable";
+  letter.key = letter.subject = origin;
+  letter.payload =
+      is_utf8(bytes) ? "{\"text\":" + to_json(std::string(bytes)) + "}" : "{\"base64\":\"" + base64(bytes) + "\"}";
+  letter.last_error = cut_text(std::string(why), kErrorBytesMax);
+  const bool first = db_.write_result("set aside", [&](Transaction& tx) {
+    letter.created_at = letter.dead_at = tx.now();
+    return letters::put_first(tx, letter);
+  });
+  if (!first) return;
+  env_.observer.count("dead_letters_total");
+  alert_("UNREADABLE", "what came by " + std::string(origin) + " is no event; it is kept as dead letter " + letter.id);
 }
 
 bool Undertaker::bury_in_file(const Burial& burial) {

@@ -38,6 +38,10 @@ class Undertaker {
   enum class Rest { table, file, nowhere, not_ours };
   Rest bury(const Burial& burial, const Surroundings& around);
 
+  // What another service sent and nobody can read, whole, into the dead-letter table, once.
+  // Throws what the database throws: whoever has it must keep it then.
+  void set_aside(std::string_view origin, std::string_view bytes, std::string_view why);
+
  private:
   Rest bury_in_table(const Burial& burial, const Surroundings& around);
   bool bury_in_file(const Burial& burial);

@@ -34,22 +34,24 @@ std::vector<WorkerView> list_workers(Engine& engine, const Position& after) {
 }
 
 // Says who is not, which what is thrown would leave to the log.
-Response readiness(const Engines& engines, const Request& request) {
+Response readiness(const Watched& watched, const Request& request) {
   std::string idle;
-  for (const ServiceEngine& of : engines)
+  for (const ServiceEngine& of : watched.engines)
     if (!of.engine.ready()) idle += (idle.empty() ? "" : ", ") + of.service;
+  if (!idle.empty()) idle += ": the database does not answer, or this process has lost its lease";
+  const std::string missing = watched.missing();
+  if (!idle.empty() && !missing.empty()) idle += "; ";
+  idle += missing;
   if (idle.empty()) return Response::json(200, Health{"ready"});
-  return problem_response(
-      {503, "NOT_READY", idle + ": the database does not answer, or this process has lost its lease", 1},
-      request.request_id);
+  return problem_response({503, "NOT_READY", idle, 1}, request.request_id);
 }
 
-void add_health_paths(Routes& routes, const Engines& engines) {
+void add_health_paths(Routes& routes, const Watched& watched) {
   routes.get("/healthz", Access::open, describe<void, Health>("Whether the process answers"),
              [](const Request&) { return Response::json(200, Health{"ok"}); });
   routes.get("/readyz", Access::open,
              describe<void, Health>("Whether every service's database answers and this process may work"),
-             [engines](const Request& request) { return readiness(engines, request); });
+             [watched](const Request& request) { return readiness(watched, request); });
 }
 
 }  // namespace
@@ -67,9 +69,14 @@ std::optional<std::string> unless_empty(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
+void add_open_paths(Routes& routes, const Watched& watched) {
+  add_health_paths(routes, watched);
+  add_metrics_path(routes, watched);
+}
+
 void add_engine_paths(Routes& routes, const Watched& watched) {
   const Engines& engines = watched.engines;
-  add_health_paths(routes, engines);
+  add_open_paths(routes, watched);
   add_overview_paths(routes, watched);
   add_outbox_paths(routes, engines);
   add_dead_letter_paths(routes, engines);

@@ -2,6 +2,7 @@
 // ones for whoever watches over the process: /healthz /readyz /metrics.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "http/engines.h"
@@ -19,14 +20,20 @@ struct Watched {
   Env env;
   Engines engines;  // in the order in which their lists follow each other
   Metrics& metrics;
+  // What else this process cannot do without and is not there, in words; empty: nothing.
+  // Asked at each /readyz.
+  std::function<std::string()> missing = [] { return std::string(); };
 };
 
 void add_engine_paths(Routes& routes, const Watched& watched);
+// The open ones alone, for a process without an engine.
+void add_open_paths(Routes& routes, const Watched& watched);
 
 // The parts of it, one file each.
 void add_outbox_paths(Routes& routes, const Engines& engines);
 void add_dead_letter_paths(Routes& routes, const Engines& engines);
 void add_overview_paths(Routes& routes, const Watched& watched);
+void add_metrics_path(Routes& routes, const Watched& watched);
 void add_saga_paths(Routes& routes, const Engines& engines);
 void add_lock_paths(Routes& routes, const Engines& engines);
 void add_history_paths(Routes& routes, const Engines& engines);

@@ -41,7 +41,7 @@ std::string parameters(const Route& route) {
   for (const auto& name : route.param_names) out += ',' + named_parameter(name, true);
   for (const auto& name : route.doc.query) out += ',' + named_parameter(name, false);
   if (route.doc.paged) out += ',' + shared("Limit") + ',' + shared("Cursor");
-  if (std::holds_alternative<WriteChoice>(route.target)) out += ',' + shared("IdempotencyKey");
+  if (route.doc.keyed) out += ',' + shared("IdempotencyKey");
   return out;
 }
 

@@ -100,6 +100,9 @@ Stream open_stream(const Watched& watched) {
 // lack one of them would be wrong, so they stay as they were.
 std::string metrics_text(const Watched& watched) {
   Metrics& metrics = watched.metrics;
+  const bool carried =
+      std::ranges::all_of(watched.engines, [](const ServiceEngine& of) { return of.engine.buses_up(); });
+  metrics.gauge("bus_up", carried ? 1 : 0);
   try {
     const Overview now = look(watched);
     const Duration age = now.oldest_pending ? watched.env.clock.now() - *now.oldest_pending : Duration::zero();
@@ -123,6 +126,9 @@ void add_overview_paths(Routes& routes, const Watched& watched) {
       [watched](const Request&) { return Response::json(200, look(watched)); });
   routes.stream("/api/stream", Access::admin, describe<void, void>("The overview again whenever it has changed"),
                 [watched](const Request&) { return open_stream(watched); });
+}
+
+void add_metrics_path(Routes& routes, const Watched& watched) {
   Doc doc = describe<void, void>("Metrics for Prometheus");
   doc.content_type = "text/plain; version=0.0.4";
   routes.get("/metrics", Access::open, std::move(doc), [watched](const Request&) {

@@ -66,6 +66,7 @@ void Routes::get(std::string path, Access access, Doc doc, Handler handler) {
 }
 
 void Routes::write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) {
+  doc.keyed = true;
   add({std::move(method), std::move(path), access, std::move(doc), {}, std::move(choose)});
 }
 
@@ -146,7 +147,10 @@ Reply Routes::answer(Request request, const Caller* known) const {
 Response Routes::cut(Reply reply) {
   if (!reply.stream) return std::move(reply.response);
   try {
-    reply.response.body = reply.stream->next().value_or("");
+    const auto part = reply.stream->next();
+    reply.response.headers["x-stream-topic"] = reply.stream->topic;
+    if (!part) reply.response.headers["x-stream-ended"] = "true";
+    reply.response.body = part.value_or("");
     return std::move(reply.response);
   } catch (const std::exception& error) {
     return problem_response(problem_of(error), reply.response.headers["x-request-id"]);

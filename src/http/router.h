@@ -53,7 +53,8 @@ class Routes final : public Router {
   // is an answer.
   Reply answer(Request request) const;
 
-  // The same for callers that cannot stream: a stream is cut after its first part.
+  // The same for callers that cannot stream: a stream is cut after its first part, and says in
+  // x-stream-topic when to look again, in x-stream-ended that it has ended.
   Response dispatch(Request request) const;
   // For a caller whom another part of the program vouches for: no token is looked at.
   Response dispatch_as(const Caller& caller, Request request) const;

@@ -39,10 +39,12 @@ Duration Relay::run_once() {
 }
 
 Duration Relay::step() {
-  for (Bus* bus : routing_.buses()) bus->poll(Duration::zero());
+  if (!outlets_) find_outlets();
+  for (Outlet& outlet : *outlets_) outlet.bus->poll(Duration::zero());
   follow_membership();
+  follow_buses();
   if (!membership_.trusted()) return options_.beat / 10;
-  if (settle() || bury_next() || run_next_single() || hand_over_leaving()) return Duration::zero();
+  if (settle() || give_again() || bury_next() || run_next_single() || hand_over_leaving()) return Duration::zero();
   if (draining_) return kIdleMax;
   if (take_offers()) return Duration::zero();
   const std::uint64_t woken = seam::holds(Rule::wake_flag_cleared_first) ? woken_.exchange(0) : woken_.load();
@@ -59,6 +61,7 @@ void Relay::follow_membership() {
   const auto view = membership_.view();
   if (view == view_) return;
   std::map<int, Lane> next;
+  std::uint64_t taken = 0;
   for (const auto& share : view->shares) {
     const auto before = lanes_.find(share.partition);
     Lane lane;
@@ -67,12 +70,14 @@ void Relay::follow_membership() {
     } else {
       lane.fence = share.fence;
       lane.careful = share.careful;
+      taken |= std::uint64_t{1} << share.partition;
     }
     lane.leaving = share.leaving;
     next.emplace(share.partition, std::move(lane));
   }
   lanes_ = std::move(next);
   view_ = view;
+  hold_for(taken);
   // What is no longer ours is forgotten: its new owner finds it in the table.
   const auto lost = [&](const Entry& entry) {
     const auto lane = lanes_.find(entry.partition);

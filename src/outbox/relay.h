@@ -11,6 +11,11 @@
 // | process dies after a send       | the next owner finds it PROCESSING and sends it again, same id, same bytes |
 // | partition taken by another      | nothing of this relay's commits: the fence is checked first in every transaction |
 // | database unreachable            | nothing is lost; tried again after a pause      |
+// | bus down                        | nothing is claimed for it and no attempt is spent; its keys wait, others go on |
+// | bus breaks with events under way | they end as retries: whether they arrived is not known |
+// | bus lost what it acknowledged   | it is held; the last minutes of the partitions owned are given to it again |
+// | partition taken from another    | the same for that partition: where its events went is not known |
+// | process dies while giving again | the next owner takes the partition over, and gives again |
 //
 // run_once() and in_hand() are called by one thread; wake() and drain() by any.
 #pragma once
@@ -63,6 +68,7 @@ class Relay {
     std::optional<Instant> due;  // the next retry
     std::size_t under_way = 0;
     bool wants_room = false;  // something waits only for fewer to be in hand
+    bool wants_bus = false;  // something waits only for its bus
 
     void want_pass();
     void begin_pass();
@@ -72,6 +78,14 @@ class Relay {
     std::int64_t fence = 0;  // under which it was begun
     Outcome outcome;
     Duration took{};
+  };
+
+  // A bus, and what it is to be given again while it is held.
+  struct Outlet {
+    Bus* bus = nullptr;
+    bool was_ready = false;
+    std::uint64_t unread = 0;  // partitions whose last minutes are to be looked up
+    std::deque<std::string> left = {};  // entries to be given, in order
   };
 
   // One transaction's worth of a pass.
@@ -90,6 +104,13 @@ class Relay {
 
   Duration step();
   void follow_membership();
+  void find_outlets();
+  void follow_buses();
+  void hold_for(std::uint64_t taken);
+  bool give_again();
+  void look_up_delivered(Outlet& outlet);
+  void give_next(Outlet& outlet);
+  std::uint64_t owned() const;
   bool settle();
   bool bury_next();
   bool run_next_single();
@@ -125,6 +146,7 @@ class Relay {
 
   std::shared_ptr<const Membership::View> view_ = std::make_shared<Membership::View>();
   std::map<int, Lane> lanes_;
+  std::optional<std::vector<Outlet>> outlets_;  // none before the first step: routes come until then
   std::unordered_map<std::string, std::int64_t> in_hand_;  // what this relay has begun, and under which fence
   std::deque<Entry> singles_;  // to be run one by one
   std::vector<Finished> finished_;  // to be settled

@@ -126,6 +126,7 @@ void Relay::advance_lanes(const Page& page) {
   for (const auto& position : page.positions) {
     Lane& lane = lanes_.at(position.partition);
     if (page.work.no_room.contains(position.partition)) lane.wants_room = true;
+    if (page.work.no_bus.contains(position.partition)) lane.wants_bus = true;
     const bool exhausted = read[position.partition] < page.limit;
     if (!exhausted) continue;
     lane.scanning = false;

@@ -8,7 +8,7 @@ namespace {
 
 using seam::Rule;
 
-enum class Fate { local, careful, send, orphan, forged, under_way, too_early, no_room };
+enum class Fate { local, careful, send, orphan, forged, under_way, too_early, no_room, no_bus };
 
 Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   const bool under_way = in.in_hand.contains(entry.id);
@@ -18,6 +18,8 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   if (!verify(entry, in.hash_key)) return Fate::forged;
   if (entry.status == EntryStatus::PROCESSING) return Fate::orphan;
   const auto& plan = in.routing.plan(entry);
+  // Claimed now, it would spend its attempts on a bus that is known to be down.
+  if (plan.route != nullptr && !plan.route->bus->is_ready() && seam::holds(Rule::bus_waited_for)) return Fate::no_bus;
   if (!plan.consumers.empty() || plan.route == nullptr) {
     // An entry with a route goes through its consumers one by one first; one that
     // has killed an owner is never run among others again.
@@ -52,6 +54,7 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
         if (!seam::holds(Rule::one_in_flight_per_key)) continue;
         break;
       case Fate::no_room: out.no_room.insert(entry.partition); break;
+      case Fate::no_bus: out.no_bus.insert(entry.partition); break;
     }
     waiting_keys.insert(key);
   }

@@ -26,6 +26,7 @@ struct Triage {
   std::vector<Entry> forged;     // content does not match the hash
   std::optional<Time> next_due;  // the earliest retry that was too early
   std::set<int> no_room;         // partitions with something that may go once fewer are in hand
+  std::set<int> no_bus;          // and with something that may go once its bus is ready
 };
 
 struct TriageInput {

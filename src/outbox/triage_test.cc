@@ -12,6 +12,8 @@ class NoBus final : public Bus {
   void send(Message, Done) override {}
   void poll(Duration, std::span<const int>) override {}
   std::size_t in_flight() const override { return 0; }
+  bool is_ready() const override { return ready; }
+  bool ready = true;
 };
 
 class TriageTest : public testing::Test {
@@ -119,6 +121,17 @@ TEST_F(TriageTest, AfterADeathEventsRunOneByOne) {
   const Triage result = run();
   EXPECT_TRUE(result.local.empty());
   EXPECT_EQ(ids(result.careful), "a");
+}
+
+TEST_F(TriageTest, ABusThatIsDownKeepsItsKeysWaitingAndNoOthers) {
+  bus.ready = false;
+  add("a", "k", "sent");
+  add("b", "k", "local");
+  add("c", "other", "local");
+  const Triage result = run();
+  EXPECT_TRUE(result.send.empty());
+  EXPECT_EQ(ids(result.local), "c");
+  EXPECT_EQ(result.no_bus, std::set<int>{entries[0].partition});
 }
 
 TEST_F(TriageTest, SendsStopWhereThereIsNoRoomAndTheKeyKeepsItsPlace) {

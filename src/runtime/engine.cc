@@ -14,6 +14,7 @@
 #include "outbox/relay.h"
 #include "runtime/housekeeping.h"
 #include "runtime/loop.h"
+#include "runtime/receiving.h"
 #include "runtime/saga_threads.h"
 #include "runtime/steps.h"
 #include "store/tables/outbox.h"
@@ -69,6 +70,7 @@ class Engine::Threads {
         jobs_(env, db),
         sagas_(env, db, {[this] { return worker_for_sagas(); }, [this] { db_.announce(std::vector<int>{0}); }},
                options_.saga_threads, options_.record_history),
+        receiving_(env, [this] { return receivable_partitions(); }),
         relaying_(
             env, "relay", [this] { return relay(); },
             [this](Duration longest, Wakeup& wakeup) { wait_for_events(longest, wakeup); }),
@@ -95,6 +97,7 @@ class Engine::Threads {
       listener_ = db_.listen();
       sagas_.start(true);
       relaying_.start();
+      receiving_.start();
       beating_.start();
       working_.start();
     }
@@ -106,6 +109,7 @@ class Engine::Threads {
   void stop(Duration grace) {
     if (!running_) return;
     running_ = false;
+    receiving_.stop();
     sagas_.stop();
     working_.stop();
     relay_.drain();
@@ -133,6 +137,7 @@ class Engine::Threads {
   Duration relay() {
     const Duration idle = relay_.run_once();
     relay_in_hand_ = relay_.in_hand();
+    buses_ready_ = std::ranges::all_of(buses_, [](const Bus* bus) { return bus->is_ready(); });
     return idle;
   }
 
@@ -149,8 +154,11 @@ class Engine::Threads {
       relay_.wake(result.live);
       relaying_.wake();
     }
+    if (membership_.view() != before) receiving_.wake();
     return result.again_in;
   }
+
+  bool buses_up() const { return buses_ready_ && (!options_.works || receiving_.all_up()); }
 
   Env env_;
   Database& db_;
@@ -163,6 +171,7 @@ class Engine::Threads {
   outbox::Relay relay_;
   outbox::JobBoard jobs_;
   runtime::SagaThreads sagas_;
+  runtime::Receiving receiving_;
 
  private:
   std::uint64_t own_partitions() const {
@@ -170,6 +179,15 @@ class Engine::Threads {
     if (!options_.works) return own;
     for (const auto& share : membership_.view()->shares) own |= std::uint64_t{1} << share.partition;
     return own;
+  }
+
+  // Under a lease that can be trusted, but for what another worker is about to have.
+  std::uint64_t receivable_partitions() const {
+    std::uint64_t out = 0;
+    if (!membership_.trusted()) return out;
+    for (const auto& share : membership_.view()->shares)
+      if (!share.leaving) out |= std::uint64_t{1} << share.partition;
+    return out;
   }
 
   // Sagas are begun or claimed only under a lease that can be trusted.
@@ -186,15 +204,15 @@ class Engine::Threads {
   void wait_for_events(Duration longest, Wakeup& wakeup) {
     std::vector<int> fds;
     if (listener_) fds.push_back(listener_->fd());
-    Bus* busy = nullptr;
+    std::vector<Bus*> busy;
     for (Bus* bus : buses_)
-      if (bus->in_flight() > 0) busy = bus;
-    if (busy == nullptr) {
+      if (bus->in_flight() > 0 || !bus->is_ready()) busy.push_back(bus);
+    if (busy.empty()) {
       wakeup.wait(longest, fds);
     } else {
       // With several busy buses the others are looked at every few milliseconds.
       fds.push_back(wakeup.fd());
-      busy->poll(buses_.size() > 1 ? std::min<Duration>(longest, 5ms) : longest, fds);
+      busy.front()->poll(busy.size() > 1 ? std::min<Duration>(longest, 5ms) : longest, fds);
       wakeup.clear();
     }
     if (listener_) {
@@ -219,6 +237,7 @@ class Engine::Threads {
   std::vector<Bus*> buses_;
   std::unique_ptr<Listener> listener_;
   std::atomic<std::size_t> relay_in_hand_{0};
+  std::atomic<bool> buses_ready_{true};
   Wakeup pause_;  // nobody sets it
   bool running_ = false;
   Loop relaying_, beating_, announcing_, working_;
@@ -230,6 +249,14 @@ Engine::~Engine() = default;
 
 void Engine::consume(Consumer consumer) { threads_->routing_.add(std::move(consumer)); }
 void Engine::route(Route route) { threads_->routing_.add(std::move(route)); }
+void Engine::receive(Inlet& inlet) {
+  if (threads_->options_.outbox.retention < inlet.memory())
+    throw Invalid("RETENTION_TOO_SHORT",
+                  "entries of the outbox must be kept for at least as long as the bus keeps events, or one that comes "
+                  "again would not be known: raise outbox.retention to " +
+                      std::to_string(std::chrono::ceil<std::chrono::hours>(inlet.memory()).count()) + "h or more");
+  threads_->receiving_.add(inlet);
+}
 void Engine::on_settled(std::string type, Settled settled) {
   threads_->routing_.on_settled(std::move(type), std::move(settled));
 }
@@ -248,6 +275,8 @@ bool Engine::ready() {
   return !threads_->options_.works ||
          (threads_->membership_.trusted() && !threads_->membership_.view()->worker.empty());
 }
+
+bool Engine::buses_up() const { return threads_->buses_up(); }
 
 BacklogView Engine::backlog() {
   const auto found = threads_->db_.read_result([](Transaction& tx) { return tables::outbox::backlog(tx); });
@@ -288,6 +317,10 @@ void Engine::land(std::span<const Message> messages) {
     const std::uint64_t fresh = tables::outbox::land(tx, landings);
     if (fresh != 0) tx.after_commit([this, fresh] { threads_->wake(fresh); });
   });
+}
+
+void Engine::set_aside(std::string_view origin, std::string_view bytes, std::string_view why) {
+  threads_->undertaker_.set_aside(origin, bytes, why);
 }
 
 void Engine::replay(Transaction& tx, std::string_view id, std::string_view actor) {

@@ -22,8 +22,7 @@ class BookingPaths : public BookingTest {
                 headers);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Both, BookingPaths, testing::Values(Dialect::sqlite, Dialect::postgres),
-                         [](const auto& which) { return which.param == Dialect::sqlite ? "SQLite" : "PostgreSQL"; });
+INSTANTIATE_TEST_SUITE_P(Deployed, BookingPaths, testing::Values(Deployment::embedded, Deployment::shared), name_of);
 
 TEST_P(BookingPaths, ABookingIsConfirmedByItself) {
   const std::string slot_id = offer(4, std::chrono::days(10), 2500);

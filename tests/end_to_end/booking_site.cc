@@ -1,5 +1,6 @@
 #include "end_to_end/booking_site.h"
 
+#include "bus/nats/nats_fixture.h"
 #include "http/idempotency.h"
 #include "runtime/wakeup.h"
 #include "skald/checklist.h"
@@ -20,7 +21,7 @@ std::vector<std::string> texts_of(const std::string& body, std::string_view memb
 }  // namespace
 
 BookingTest::BookingTest() {
-  if (GetParam() == Dialect::postgres) server_ = std::make_unique<ScratchPostgres>();
+  if (GetParam() == Deployment::distributed) nats_ = std::make_unique<NatsServer>();
   open({});
 }
 
@@ -28,12 +29,17 @@ BookingTest::~BookingTest() { close(); }
 
 void BookingTest::open(host::Unit& unit, const std::string& name) {
   unit.service = name;
-  unit.database = GetParam() == Dialect::sqlite
-                      ? open_sqlite(env_, {.path = (folder_.path() / (name + ".db")).string()})
-                      : open_postgres(env_, {.url = server_->url(), .schema = name, .connections = 8});
+  if (GetParam() == Deployment::embedded) {
+    unit.database = open_sqlite(env_, {.path = (folder_.path() / (name + ".db")).string()});
+  } else {
+    auto& server = servers_[GetParam() == Deployment::shared ? "" : name];
+    if (!server) server = std::make_unique<ScratchPostgres>();
+    unit.database = open_postgres(env_, {.url = server->url(), .schema = name, .connections = 8});
+  }
   unit.bus = std::make_unique<InProcessBus>();
   EngineOptions options;
   options.outbox.source = "/" + name;
+  options.outbox.backoff_first = 200ms;
   unit.engine = std::make_unique<Engine>(env_, *unit.database, options);
   http::migrate_api_keys(*unit.database);
 }
@@ -43,32 +49,39 @@ void BookingTest::open(booking::Options options) {
   open(course_, "course");
   open(notify_, "notify");
   routes_ = std::make_unique<http::Routes>(env_, http::Authenticator(env_, std::nullopt), "test");
-  const host::BookingUnits units{booking_, course_, notify_};
-  host::each_way(units, [this](host::Unit& from, const std::string& type, host::Unit& to) {
-    ways_[type].to = &to;
-    from.engine->route({.type = type, .bus = from.bus.get()});
-    from.bus->subscribe(type, [this, type](std::span<const Message> messages) {
-      std::unique_lock lock(mutex_);
-      Way& way = ways_[type];
-      if (way.held) {
-        way.messages.insert(way.messages.end(), messages.begin(), messages.end());
-        return Outcome::ok();
-      }
-      lock.unlock();
-      way.to->engine->land(messages);
-      return Outcome::ok();
-    });
-  });
-  host::install_booking_system(env_, units, *routes_, std::move(options), nullptr);
-  for (host::Unit* unit : {&booking_, &course_, &notify_}) unit->engine->start();
+  const host::BookingUnits all{&booking_, &course_, &notify_};
+  connect(all);
+  host::install_booking_system(env_, all, *routes_, {.booking = std::move(options)});
+  for (host::Unit* unit : units()) unit->engine->start();
+}
+
+void BookingTest::connect(const host::BookingUnits& all) {
+  host::each_way(all, [this](host::Unit*, const std::string& type, host::Unit* to) { ways_[type].to = to; });
+  const host::Landing land = [this](host::Unit& to, std::span<const Message> messages) { take(to, messages); };
+  if (GetParam() != Deployment::distributed) return host::connect_in_process(all, land);
+  NatsOptions server;
+  server.urls = {nats_->url()};
+  host::connect_by_nats(env_, all, server, land);
+}
+
+void BookingTest::take(host::Unit& to, std::span<const Message> messages) {
+  if (refusing_) throw Unavailable("AWAY", "the database is away");
+  std::vector<Message> passing;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Message& message : messages) {
+      Way& way = ways_.at(message.event.type);
+      (way.held ? way.messages : passing).push_back(message);
+    }
+  }
+  to.engine->land(passing);
 }
 
 void BookingTest::close() {
-  for (host::Unit* unit : {&booking_, &course_, &notify_}) unit->engine->stop(2s);
-  for (host::Unit* unit : {&booking_, &course_, &notify_}) {
+  for (host::Unit* unit : units()) unit->engine->stop(2s);
+  for (host::Unit* unit : units()) {
     unit->engine.reset();
-    unit->bus.reset();
-    unit->database.reset();
+    *unit = {};
   }
 }
 
@@ -156,13 +169,37 @@ void BookingTest::until(const std::function<bool()>& ready, const std::string& w
 }
 
 void BookingTest::settle() {
-  const auto quiet = [this] {
-    for (const host::Unit* unit : {&booking_, &course_, &notify_})
-      if (count(*unit, "SELECT COUNT(*) FROM skald_outbox WHERE live = 1") != 0) return false;
-    return true;
+  until([this] { return is_quiet(); }, "nothing is under way");
+}
+
+// Nothing was to be done anywhere, one place after the other, and nothing was added meanwhile.
+bool BookingTest::is_quiet() {
+  const auto added = [this] {
+    std::vector<std::int64_t> out;
+    for (const host::Unit* unit : units())
+      out.push_back(count(*unit, "SELECT COALESCE(MAX(seq), 0) FROM skald_outbox"));
+    return out;
   };
-  // What one service has handled may be on its way to the next: quiet twice is quiet.
-  until([&] { return quiet() && quiet(); }, "nothing is under way");
+  const auto before = added();
+  for (const host::Unit* unit : units())
+    if (count(*unit, "SELECT COUNT(*) FROM skald_outbox WHERE live = 1") != 0) return false;
+  return is_quiet_on_nats() && added() == before;
+}
+
+bool BookingTest::is_quiet_on_nats() {
+  if (!nats_) return true;
+  NatsPeer peer(nats_->url());
+  std::size_t durables = 0;
+  for (const char* topic : {"booking", "course"}) {
+    const auto listed = peer.ask("CONSUMER.LIST." + nats_stream(topic));
+    if (listed.contains("error")) return false;
+    for (const auto& one : listed.at("consumers").as_array()) {
+      const auto& consumer = one.as_object();
+      if (number_in(consumer, {"num_pending"}) + number_in(consumer, {"num_ack_pending"}) > 0) return false;
+      ++durables;
+    }
+  }
+  return durables == 3 * kPartitions;  // booking reads course; course and notify read booking
 }
 
 void BookingTest::expect_invariants() {

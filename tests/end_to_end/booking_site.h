@@ -1,10 +1,12 @@
-// The booking system for tests: three services on three databases of either kind, real
-// threads, and a bus whose events a test may hold back, double, turn round or lose.
+// The booking system for tests: three services in each of its deployments, real threads,
+// and events that a test may hold back, double, turn round or lose.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +17,7 @@
 #include "booking/views.h"
 #include "host/booking_system.h"
 #include "http/router.h"
+#include "support/nats_server.h"
 #include "support/test_database.h"
 
 namespace skald::test {
@@ -22,7 +25,18 @@ namespace skald::test {
 inline const Caller kAdmin{.role = Role::admin, .subject = "ada"};
 inline Caller customer(const std::string& name) { return {.role = Role::customer, .subject = name}; }
 
-class BookingTest : public testing::TestWithParam<Dialect> {
+enum class Deployment {
+  embedded,     // SQLite, one process
+  shared,       // schemas of one PostgreSQL database, one process
+  distributed,  // a PostgreSQL database each, and NATS between them
+};
+inline std::string name_of(const testing::TestParamInfo<Deployment>& which) {
+  return which.param == Deployment::embedded ? "SQLite"
+         : which.param == Deployment::shared ? "PostgreSQL"
+                                             : "PostgreSQLAndNats";
+}
+
+class BookingTest : public testing::TestWithParam<Deployment> {
  protected:
   BookingTest();
   ~BookingTest() override;
@@ -49,6 +63,8 @@ class BookingTest : public testing::TestWithParam<Dialect> {
   void settle();
   void expect_invariants();
 
+  // What arrives is not taken and comes again, as if the receivers' databases were away.
+  void refuse_arrivals(bool refused) { refusing_ = refused; }
   // Events of that type stay with the test from now on.
   void hold(const std::string& type);
   std::vector<Message> held(const std::string& type, std::size_t at_least);
@@ -61,9 +77,15 @@ class BookingTest : public testing::TestWithParam<Dialect> {
   Env env_{*clock_, *random_, silent_observer()};
   std::unique_ptr<http::Routes> routes_;
   host::Unit booking_, course_, notify_;
+  std::unique_ptr<NatsServer> nats_;  // where it is distributed
 
  private:
   void open(booking::Options options);
+  void connect(const host::BookingUnits& all);
+  void take(host::Unit& to, std::span<const Message> messages);
+  bool is_quiet();
+  bool is_quiet_on_nats();
+  std::array<host::Unit*, 3> units() { return {&booking_, &course_, &notify_}; }
   void open(host::Unit& unit, const std::string& name);
   void close();
 
@@ -73,7 +95,8 @@ class BookingTest : public testing::TestWithParam<Dialect> {
     std::vector<Message> messages = {};
   };
   TemporaryFolder folder_;
-  std::unique_ptr<ScratchPostgres> server_;
+  std::map<std::string, std::unique_ptr<ScratchPostgres>> servers_;
+  std::atomic<bool> refusing_ = false;
   std::mutex mutex_;  // guards ways_
   std::map<std::string, Way> ways_;
 };

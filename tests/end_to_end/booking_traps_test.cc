@@ -9,8 +9,8 @@ using booking::Status;
 using testing::ElementsAre;
 
 class BookingTraps : public BookingTest {};
-INSTANTIATE_TEST_SUITE_P(Both, BookingTraps, testing::Values(Dialect::sqlite, Dialect::postgres),
-                         [](const auto& which) { return which.param == Dialect::sqlite ? "SQLite" : "PostgreSQL"; });
+INSTANTIATE_TEST_SUITE_P(Deployed, BookingTraps,
+                         testing::Values(Deployment::embedded, Deployment::shared, Deployment::distributed), name_of);
 
 TEST_P(BookingTraps, Trap1ALateSuccessIsGivenBackOnceAndTheCustomerIsToldOnce) {
   restart({.timeout = 300ms});

@@ -86,6 +86,8 @@ void NatsServer::end(int signal) {
   pid_ = log_ = -1;
 }
 
+void NatsServer::empty() { std::filesystem::remove_all(folder() / "store"); }
+
 void NatsServer::save() { replace(folder() / "store", folder() / "saved"); }
 
 void NatsServer::restore() { replace(folder() / "saved", folder() / "store"); }

@@ -34,6 +34,8 @@ class NatsServer {
   void start();         // on the same port; returns when it takes connections
   void restart() { stop(), start(); }
 
+  // While stopped: loses everything.
+  void empty();
   // While stopped: keeps the whole store aside, and puts it back.
   void save();
   void restore();

@@ -141,6 +141,17 @@ bool NatsLink::subscribe(const std::string& subject, const std::string& group) {
   return true;
 }
 
+// The first is our inbox, for answers.
+void NatsLink::drain() {
+  for (std::size_t i = 1; i < subscriptions_.size(); ++i) natsSubscription_Drain(subscriptions_[i].get());
+}
+
+bool NatsLink::has_drained() const {
+  for (std::size_t i = 1; i < subscriptions_.size(); ++i)
+    if (natsSubscription_DrainCompletionStatus(subscriptions_[i].get()) == NATS_ILLEGAL_STATE) return false;
+  return mailbox_->is_empty();
+}
+
 NatsLink::Sent NatsLink::publish(const std::string& subject, const Headers& headers, std::string_view body,
                                  const std::string& reply) {
   if (!up_) return Sent::no;

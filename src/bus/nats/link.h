@@ -73,6 +73,10 @@ class NatsLink {
                const std::string& reply = {});
   // Until the session ends. With a group, one of its members gets each message.
   bool subscribe(const std::string& subject, const std::string& group = {});
+  // Ends what was subscribed to. What the server has sent before comes still, until
+  // has_drained().
+  void drain();
+  bool has_drained() const;
   // Messages published with this as their reply come to Handlers::message.
   std::string inbox(std::string_view name) const { return inbox_ + ".m." + std::string(name); }
 

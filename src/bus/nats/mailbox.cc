@@ -79,6 +79,11 @@ std::optional<NatsMailbox::Entry> NatsMailbox::take() {
   return entry;
 }
 
+bool NatsMailbox::is_empty() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.empty();
+}
+
 void NatsMailbox::wait(Duration longest, std::span<const int> others) {
   {
     const std::lock_guard lock(mutex_);

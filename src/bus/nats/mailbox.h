@@ -66,6 +66,7 @@ class NatsMailbox {
 
   // For the one thread that polls.
   std::optional<Entry> take();
+  bool is_empty() const;
   void wait(Duration longest, std::span<const int> others);
 
   // A new session of `mailbox`; the number is never used again in this process.
@@ -78,7 +79,7 @@ class NatsMailbox {
   Env env_;
   const std::chrono::milliseconds pause_min_, pause_max_;
   int fd_;  // an eventfd, readable while there is something
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<Entry> entries_;
 };
 

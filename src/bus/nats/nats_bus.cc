@@ -126,12 +126,12 @@ void NatsBus::report_loss() {
   suspected_ = resumed_ = false;
   last_ = {};
   env_.observer.count("nats_store_suspected_total");
-  if (!options_.store_may_have_lost) return resume();
+  if (!on_loss_) return resume();
   env_.observer.log(Observer::Level::warn,
                     "the NATS server is another than before and may have lost what it acknowledged; the last minutes "
                     "are sent again",
                     "\"server\":" + to_json(link_.server_id()));
-  options_.store_may_have_lost();
+  on_loss_();
 }
 
 void NatsBus::hold() {

@@ -14,29 +14,15 @@
 // asked to give them again:
 //   1. The server's id differs from the one before (or it is the first), and the
 //      last acknowledged event is not where it was. The bus is *held*: nothing new
-//      is published. store_may_have_lost() is called, once per such change.
+//      is published. The function given to on_loss() is called, once per such change.
 //   2. The keeper calls republish() with what was delivered within the last
 //      minutes, oldest first, in as many parts as it likes, then resume(); or
 //      resume() at once where it knows better. The stream drops what it still has.
 //   3. When all of that is acknowledged the bus goes on. If the connection breaks
 //      before, it begins again at 1.
 // The order within a partition is kept: one event of it is under way at a time.
-//
-// So this is what a keeper does. window(p): what was delivered of the partitions p
-// within the last minutes, oldest first; well above the 60 s between the server's
-// syncs, and within options.stream.dedupe_window.
-//
-//   options.store_may_have_lost = [&] { left = window(owned); };  // at the first connection, too
-//   NatsBus bus(env, options);
-//   while (…) {
-//     if (const auto taken = take_over_partitions(); !taken.empty()) {  // where their events went is not known
-//       bus.hold();
-//       if (bus.is_held()) left += window(taken);  // else store_may_have_lost() comes, once it can
-//     }
-//     if (bus.is_held() && bus.republishing() == 0) left.empty() ? bus.resume() : bus.republish(take(left, 500));
-//     if (bus.is_ready()) send(bus, claim());  // claimed while it is not, they would run out of attempts
-//     bus.poll(1s, wake);
-//   }
+// The last minutes are well above the 60 s between the server's syncs, and within
+// options.stream.dedupe_window. outbox/relay_keeping.cc is such a keeper.
 //
 // Not thread safe. Starts no thread but those of the NATS library, which never
 // call out: everything happens inside of poll().
@@ -61,9 +47,6 @@ struct NatsBusOptions {
   std::chrono::milliseconds ack_timeout = 5s;
   // Events without an outcome; more are answered with a retry at once.
   std::size_t in_flight_max = 1024;
-  // Called inside of poll(), must not throw; may call republish() and resume().
-  // Empty: nothing is kept, and the bus goes on by itself.
-  std::function<void()> store_may_have_lost = {};
 };
 
 class NatsBus final : public Bus {
@@ -79,21 +62,15 @@ class NatsBus final : public Bus {
   void poll(Duration wait, std::span<const int> wake = {}) override;
   std::size_t in_flight() const override { return waiting_.size() + published_ + ended_.size(); }
 
-  // True while events can go out. A relay that waits for it spends no attempts
-  // on a bus that is down.
-  bool is_ready() const { return phase_ == Phase::ready; }
+  bool is_ready() const override { return phase_ == Phase::ready; }
   const std::string& server_id() const { return link_.server_id(); }
 
-  // Holds the bus as a change of the server does: for a keeper that took over
-  // events and does not know to which server they went. store_may_have_lost() is
-  // called where the bus is not ready yet; else republish() may begin at once.
-  void hold();
-  bool is_held() const { return phase_ == Phase::held; }
-  // Only while held; ignored otherwise (the connection may just have broken).
-  void republish(std::span<const Message> messages);
-  void resume();
-  // Given to republish() and not acknowledged yet: to hand over the next part at zero.
-  std::size_t republishing() const { return republishing_; }
+  void on_loss(std::function<void()> lost) override { on_loss_ = std::move(lost); }
+  void hold() override;
+  bool is_held() const override { return phase_ == Phase::held; }
+  void republish(std::span<const Message> messages) override;
+  void resume() override;
+  std::size_t republishing() const override { return republishing_; }
 
  private:
   enum class Phase {
@@ -144,6 +121,7 @@ class NatsBus final : public Bus {
 
   Env env_;
   const NatsBusOptions options_;
+  std::function<void()> on_loss_;
   Phase phase_ = Phase::down;
   Instant prepare_at_{};
   std::string why_;           // the stream cannot be used

@@ -34,11 +34,9 @@ class NatsSender {
   static constexpr int kKeys = 9;
   static std::string key(int number) { return "key-" + std::to_string(number % kKeys); }
 
-  NatsSender(const Env& env, const std::string& url, const std::string& topic,
-             std::function<void()> store_may_have_lost = {}) {
-    NatsBusOptions options = bus_options(url, topic);
-    options.store_may_have_lost = std::move(store_may_have_lost);
-    bus = std::make_unique<NatsBus>(env, std::move(options));
+  NatsSender(const Env& env, const std::string& url, const std::string& topic, std::function<void()> lost = {}) {
+    bus = std::make_unique<NatsBus>(env, bus_options(url, topic));
+    if (lost) bus->on_loss(std::move(lost));
   }
 
   // Numbers begin to end-1; what became known as sent by it and before, by key.

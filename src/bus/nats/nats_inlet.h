@@ -3,18 +3,14 @@
 //
 //   NatsInlet inlet(env, options,
 //                   [&](std::span<const Message> events) { engine.land(events); },  // throws: nothing is acknowledged
-//                   [&](auto subject, auto bytes, auto why) { keep_for_a_human(subject, bytes, why); });
-//   while (…) {
-//     // Only what this process owns by a lease that it may still trust; nothing where it may not.
-//     inlet.set_partitions(lease_is_good() ? owned_partitions() : 0);
-//     inlet.poll(1s, wake);
-//   }
+//                   [&](auto subject, auto bytes, auto why) { engine.set_aside(subject, bytes, why); });
+//   engine.receive(inlet);  // gives it the partitions that it owns by a lease that it may still trust
 //
 // Each event is landed at least once, and within a partition in the order of the
 // stream, as long as one process at a time has that partition. What was landed
 // before comes again after a crash between landing and acknowledging, and for the
 // whole window after each start of the server: land() dedupes by the event's id,
-// over the age of the stream (NatsStreamOptions::age_max, 7 days) at worst. So what
+// over the age of the stream and a day more (memory()) at worst. So what
 // was landed must be remembered for at least that long. No call is needed after a
 // new server or a take-over: who binds to a durable sees whether it can go on, or
 // makes it anew.
@@ -33,6 +29,7 @@
 
 #include "bus/nats/link.h"
 #include "bus/nats/nats_consumer.h"
+#include "bus/nats/stream.h"
 #include "skald/bus.h"
 
 namespace skald {
@@ -45,9 +42,10 @@ struct NatsInletOptions {
   // How far a server may fall back when it comes up again: well above the 60 s
   // between its syncs.
   std::chrono::seconds window = 10min;
+  std::chrono::hours age_max = NatsStreamOptions{}.age_max;  // of the stream
 };
 
-class NatsInlet {
+class NatsInlet final : public Inlet {
  public:
   // Returns when everything is committed; throws where it is not, and is then
   // called again with the same events first. Invalid says that an event can never
@@ -64,13 +62,11 @@ class NatsInlet {
 
   // Bit n: partition n is ours. What was fetched of others is dropped unlanded.
   // Not from inside of land().
-  void set_partitions(std::uint64_t mask);
+  void set_partitions(std::uint64_t mask) override;
 
-  // Lands what has come, or waits at most `wait` for something to come or for one
-  // of `wake` to become readable.
-  void poll(Duration wait, std::span<const int> wake = {});
-
-  bool is_up() const { return link_.is_up(); }
+  void poll(Duration wait, std::span<const int> wake = {}) override;
+  bool is_up() const override { return link_.is_up(); }
+  Duration memory() const override { return options_.age_max + kGivenAgainMax; }
   std::string why_down() const { return link_.why_down(); }
   std::size_t unlanded() const { return arrived_.size(); }
 

@@ -51,6 +51,10 @@ class NatsRequester {
   void poll(Duration wait, std::span<const int> wake = {});
   std::size_t in_flight() const { return waiting_.size() + asked_ + ended_.size(); }
 
+  // Says something to whoever listens, and asks nothing. Lost where there is no
+  // connection, and where it is larger than the server takes.
+  void tell(const std::string& subject, std::string_view body) { link_.publish(subject, {}, body); }
+
  private:
   struct Waiting {
     std::string subject, body;
@@ -73,29 +77,50 @@ class NatsRequester {
   NatsLink link_;  // last: it goes first, and calls nobody after that
 };
 
-// Answers questions. Several with one group share them: each question goes to
-// one. A handler runs inside of poll(); what it throws of the family in
-// skald/error.h is thrown at the asker, anything else is CommitUnknown there.
+// A question that waits for its answer.
+struct NatsQuestion {
+  std::string body;
+  std::string reply;  // where the answer goes; empty: nobody waits for one
+};
+
+// Takes questions and answers them, at once or later. Several with one group share
+// them: each question goes to one. Without a group each gets them all.
+//
+// Not thread safe: whoever works in other threads brings answers back to that of poll().
 class NatsResponder {
  public:
-  using Handler = std::function<std::string(std::string_view body)>;
+  // Runs inside of poll(). What it throws is the answer, as by fail().
+  using Handler = std::function<void(NatsQuestion)>;
 
   // Throws Invalid (NATS_…) for options that cannot work. Connects in poll().
   NatsResponder(const Env& env, const NatsOptions& options, std::string subject, std::string group, Handler handler);
   NatsResponder(const NatsResponder&) = delete;
   NatsResponder& operator=(const NatsResponder&) = delete;
 
+  // Once for each question, before or after the connection was made anew. While there
+  // is none the answer is lost, and whoever asked is told that it is not known.
+  void answer(const NatsQuestion& question, std::string_view body);
+  // What is of the family in skald/error.h is thrown at the asker, anything else is
+  // CommitUnknown there.
+  void fail(const NatsQuestion& question, std::exception_ptr error);
+
+  // Takes no more questions; the server gives them to others of the group. Those on
+  // their way to us come still, until has_retired().
+  void retire();
+  bool has_retired() const { return retiring_ && link_.has_drained(); }
+
   void poll(Duration wait, std::span<const int> wake = {}) { link_.poll(wait, wake); }
   bool is_up() const { return link_.is_up(); }
 
  private:
   void on_up();
-  void answer(const NatsMessage& question);
-  void send(const std::string& to, const std::string& body, const std::string& error);
+  void take(const NatsMessage& message);
+  void send(const std::string& to, std::string_view body, const std::string& error);
 
   Env env_;
   const std::string subject_, group_;
   const Handler handler_;
+  bool retiring_ = false;
   NatsLink link_;
 };
 

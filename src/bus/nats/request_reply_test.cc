@@ -21,9 +21,18 @@ class RequestReplyTest : public ::testing::Test, protected Scene {
     options.urls = {url};
     return options;
   }
+  using AtOnce = std::function<std::string(std::string_view body)>;
+  std::unique_ptr<NatsResponder> unheard_responder(const std::string& server, AtOnce handler) {
+    const auto self = std::make_shared<NatsResponder*>(nullptr);
+    auto made = std::make_unique<NatsResponder>(
+        env, at(server), subject, "group",
+        [self, handler](const NatsQuestion& question) { (*self)->answer(question, handler(question.body)); });
+    *self = made.get();
+    return made;
+  }
   // Returns when the server leads questions to it; the first ones it is asked are ours.
-  std::unique_ptr<NatsResponder> responder(const std::string& server, NatsResponder::Handler handler) {
-    auto made = std::make_unique<NatsResponder>(env, at(server), subject, "group", std::move(handler));
+  std::unique_ptr<NatsResponder> responder(const std::string& server, AtOnce handler) {
+    auto made = unheard_responder(server, std::move(handler));
     NatsRequester probe(env, at(server));
     for (;;) {
       try {
@@ -71,8 +80,7 @@ TEST_F(RequestReplyTest, ManyQuestionsAtOnceGetTheirOwnAnswers) {
 TEST_F(RequestReplyTest, ServicesOfOneGroupShareTheQuestions) {
   int first = 0, second = 0;
   const auto one = responder(url, [&](std::string_view) { return ++first, "one"; });
-  const auto two = std::make_unique<NatsResponder>(env, at(url), subject, "group",
-                                                   [&](std::string_view) { return ++second, "two"; });
+  const auto two = unheard_responder(url, [&](std::string_view) { return ++second, "two"; });
   while (!two->is_up()) two->poll(1s);
   first = 0;
   NatsRequester requester(env, at(url));
@@ -172,6 +180,69 @@ TEST_F(RequestReplyTest, AResponderAnswersAgainAfterTheServerWasAway) {
     } catch (const CommitUnknown&) {  // the connection was not known to be broken yet
     }
   }
+}
+
+TEST_F(RequestReplyTest, QuestionsAreAnsweredLaterAndInAnyOrder) {
+  std::vector<NatsQuestion> open;
+  NatsResponder other(env, at(url), subject, "group", [&](NatsQuestion question) { open.push_back(question); });
+  NatsRequester requester(env, at(url));
+  std::string heard;
+  const auto listen = [&](const NatsRequester::Answer& answer) {
+    try {
+      heard += answer.body() + ";";
+    } catch (const Refused& error) {
+      heard += error.code() + ";";
+    } catch (const Unavailable&) {
+      heard += "nobody;";
+    }
+  };
+  while (open.empty()) {  // until it is heard
+    requester.request(subject, "probe", 5s, listen);
+    while (heard.empty() && open.empty()) requester.poll(1ms), other.poll(1ms);
+    heard.clear();
+  }
+  for (const char* body : {"one", "two"}) requester.request(subject, body, 5s, listen);
+  while (open.size() < 3) requester.poll(1ms), other.poll(1ms);
+  EXPECT_EQ(heard, "");
+  other.fail(open[2], std::make_exception_ptr(Refused("NO", "no")));
+  while (heard.empty()) requester.poll(1ms);
+  other.answer(open[1], "to " + open[1].body);
+  other.answer(open[0], "to " + open[0].body);
+  while (requester.in_flight() > 0) requester.poll(1ms);
+  EXPECT_EQ(heard, "NO;to one;to probe;");
+}
+
+TEST_F(RequestReplyTest, OneThatRetiresAnswersWhatItHasAndLeavesTheRestToOthers) {
+  int first = 0, answers = 0;
+  const auto one = responder(url, [&](std::string_view) { return ++first, "one"; });
+  first = 0;
+  NatsRequester requester(env, at(url));
+  ASSERT_EQ(ask(requester, "", one.get()).body(), "one");
+  const auto count = [&](const auto& answer) { answers += answer.body() == "one"; };
+  for (int i = 0; i < 50; ++i) requester.request(subject, "", 5s, count);
+  bool routed = false;  // one that is answered at once, behind them on the same connection
+  requester.request("nobody." + subject, "", 5s, [&](const auto&) { routed = true; });
+  while (!routed) requester.poll(1ms);
+  one->retire();
+  while (!one->has_retired()) one->poll(1ms);
+  while (requester.in_flight() > 0) requester.poll(1ms);
+  EXPECT_EQ(answers, 50);
+  EXPECT_EQ(first, 51);
+  EXPECT_THROW(ask(requester, "", one.get()).body(), Unavailable);
+}
+
+TEST_F(RequestReplyTest, WhatIsToldIsHeardByAllWhoListenWithoutAGroup) {
+  std::string heard;
+  NatsResponder one(env, at(url), subject, "", [&](const NatsQuestion& question) { heard += "1" + question.body; }),
+      two(env, at(url), subject, "", [&](const NatsQuestion& question) { heard += "2" + question.body; });
+  NatsRequester requester(env, at(url));
+  // Until the server knows of all three: what is told before is lost.
+  while (heard.find('1') == heard.npos || heard.find('2') == heard.npos) {
+    requester.tell(subject, "news;");
+    requester.poll(1ms), one.poll(1ms), two.poll(1ms);
+  }
+  EXPECT_NE(heard.find("1news;"), heard.npos);
+  EXPECT_NE(heard.find("2news;"), heard.npos);
 }
 
 TEST_F(RequestReplyTest, QuestionsThatCannotBeAskedAreRefused) {

@@ -11,28 +11,42 @@ NatsResponder::NatsResponder(const Env& env, const NatsOptions& options, std::st
       group_(std::move(group)),
       handler_(std::move(handler)),
       link_(env, options,
-            {.up = [this] { on_up(); }, .down = [] {}, .message = [this](const NatsMessage& m) { answer(m); }}) {}
+            {.up = [this] { on_up(); }, .down = [] {}, .message = [this](const NatsMessage& m) { take(m); }}) {}
 
 void NatsResponder::on_up() {
+  if (retiring_) return;
   if (!link_.subscribe(subject_, group_)) link_.hang_up("the subject " + subject_ + " cannot be subscribed to");
 }
 
-void NatsResponder::answer(const NatsMessage& question) {
-  std::string body, error;
-  try {
-    body = handler_(question.body());
-  } catch (...) {
-    NatsError written = write_nats_error();
-    body = std::move(written.text);
-    error = std::move(written.header);
-    env_.observer.log(Observer::Level::warn, "a question over NATS could not be answered",
-                      "\"subject\":" + to_json(subject_) + ",\"error\":" + to_json(error));
-  }
-  // Who asks for no answer gets none.
-  if (!question.reply().empty()) send(std::string(question.reply()), body, error);
+void NatsResponder::retire() {
+  if (!std::exchange(retiring_, true)) link_.drain();
 }
 
-void NatsResponder::send(const std::string& to, const std::string& body, const std::string& error) {
+void NatsResponder::take(const NatsMessage& message) {
+  NatsQuestion question{std::string(message.body()), std::string(message.reply())};
+  const std::string reply = question.reply;
+  try {
+    handler_(std::move(question));
+  } catch (...) {
+    fail({"", reply}, std::current_exception());
+  }
+}
+
+void NatsResponder::answer(const NatsQuestion& question, std::string_view body) { send(question.reply, body, ""); }
+
+void NatsResponder::fail(const NatsQuestion& question, std::exception_ptr error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (...) {
+    const NatsError written = write_nats_error();
+    env_.observer.log(Observer::Level::warn, "a question over NATS could not be answered",
+                      "\"subject\":" + to_json(subject_) + ",\"error\":" + to_json(written.header));
+    send(question.reply, written.text, written.header);
+  }
+}
+
+void NatsResponder::send(const std::string& to, std::string_view body, const std::string& error) {
+  if (to.empty()) return;  // who asks for no answer gets none
   NatsLink::Headers headers;
   if (!error.empty()) headers.emplace_back(kNatsErrorHeader, error);
   if (link_.publish(to, headers, body) == NatsLink::Sent::too_large)

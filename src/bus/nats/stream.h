@@ -14,7 +14,7 @@ namespace skald {
 struct NatsStreamOptions {
   std::string topic;
   // Consumers that are away for longer miss what was sent.
-  std::chrono::hours age_max = std::chrono::hours(24 * 7);
+  std::chrono::hours age_max = std::chrono::hours(24 * 6);
   // A message sent again within it is stored once. Not below 2 minutes.
   std::chrono::seconds dedupe_window = 10min;
   int replicas = 1;

@@ -1,5 +1,7 @@
 #include "store/tables/outbox.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "env/seam.h"
 
@@ -337,6 +339,42 @@ std::optional<Entry> find(Transaction& tx, std::string_view id) {
   const Rows rows = tx.query("SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE id = $1", id);
   if (rows.empty()) return std::nullopt;
   return entry_at(rows, 0);
+}
+
+std::vector<Entry> find_all(Transaction& tx, std::span<const std::string> ids) {
+  std::vector<Entry> out;
+  if (tx.on(Dialect::postgres)) {
+    const Rows rows = tx.query("SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE id = ANY($1) ORDER BY seq", ids);
+    for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(entry_at(rows, i));
+    return out;
+  }
+  for (const std::string& id : ids)
+    if (auto entry = find(tx, id)) out.push_back(std::move(*entry));
+  std::ranges::sort(out, {}, &Entry::seq);
+  return out;
+}
+
+std::vector<LastDelivery> last_deliveries(Transaction& tx, Time since) {
+  const Rows rows = tx.query(
+      "SELECT partition, type, source, MAX(updated_at) FROM skald_outbox WHERE status = 3 AND updated_at >= $1 GROUP "
+      "BY partition, type, source",
+      since);
+  std::vector<LastDelivery> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.push_back({rows.get<int>(i, 0), rows.get<std::string>(i, 1), !rows.get<std::string_view>(i, 2).empty(),
+                   rows.get<Time>(i, 3)});
+  return out;
+}
+
+std::vector<Delivered> delivered_since(Transaction& tx, std::uint64_t partitions, Time since) {
+  const Rows rows = tx.query(
+      "SELECT id, type, source, partition FROM skald_outbox WHERE status = 3 AND updated_at >= $1 ORDER BY seq", since);
+  std::vector<Delivered> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if ((partitions >> rows.get<int>(i, 3) & 1) != 0)
+      out.push_back(
+          {rows.get<std::string>(i, 0), rows.get<std::string>(i, 1), !rows.get<std::string_view>(i, 2).empty()});
+  return out;
 }
 
 std::vector<Entry> list(Transaction& tx, const Filter& filter) {

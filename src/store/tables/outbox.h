@@ -80,6 +80,24 @@ bool bury(Transaction& tx, const Entry& entry, std::string_view error);
 bool revive(Transaction& tx, std::string_view id, bool out_of_order);
 
 std::optional<Entry> find(Transaction& tx, std::string_view id);
+// Those that there are, by seq.
+std::vector<Entry> find_all(Transaction& tx, std::span<const std::string> ids);
+
+// When something completed last since then, of each kind.
+struct LastDelivery {
+  int partition = 0;
+  std::string type;
+  bool landed = false;                       // it came from another service
+  Time at{};
+};
+std::vector<LastDelivery> last_deliveries(Transaction& tx, Time since);
+
+// What completed in these partitions (a bit each) since then, by seq.
+struct Delivered {
+  std::string id, type;
+  bool landed = false;                       // it came from another service
+};
+std::vector<Delivered> delivered_since(Transaction& tx, std::uint64_t partitions, Time since);
 
 struct Filter {
   std::optional<EntryStatus> status;

@@ -1,0 +1,71 @@
+#include "http/remote_call.h"
+
+#include "base/text.h"
+
+namespace skald::http {
+namespace {
+
+struct Call {
+  std::string method, path;
+  std::map<std::string, std::string> query, headers;
+  std::string body;
+  Role role = Role::customer;
+  std::string subject, traceparent;
+};
+BOOST_DESCRIBE_STRUCT(Call, (), (method, path, query, headers, body, role, subject, traceparent))
+
+struct Answer {
+  int status = 0;
+  std::string content_type;
+  std::map<std::string, std::string> headers;
+  std::string body;
+};
+BOOST_DESCRIBE_STRUCT(Answer, (), (status, content_type, headers, body))
+
+// What the other side's handlers look at. Tokens stay here: the caller is named.
+constexpr std::string_view kCarried[] = {"idempotency-key", "content-type", "last-event-id"};
+
+// JSON carries nothing else, and the other side would blame the wrong one.
+std::string carried(std::string_view what, std::string_view text) {
+  if (!is_utf8(text) || text.find('\0') != text.npos)
+    throw Malformed("MALFORMED_UTF8", std::string(what) + " is not UTF-8, or contains NUL");
+  return std::string(text);
+}
+
+}  // namespace
+
+std::string write_call(const Request& request) {
+  // A service that asks another makes a request that went through no routes: it says its trace as clients do.
+  const std::string trace(request.traceparent.empty() ? request.header("traceparent") : request.traceparent);
+  Call call{request.method, request.path, request.query, {}, {}, request.caller.role, request.caller.subject, trace};
+  // Who reads looks at no body; whatever it is need not travel.
+  if (request.method != "GET" && request.method != "HEAD") call.body = carried("the body", request.body);
+  for (const std::string_view name : kCarried)
+    if (const auto value = request.header(name); !value.empty())
+      call.headers.emplace(name, carried("the header " + std::string(name), value));
+  return to_json(call);
+}
+
+Request read_call(std::string_view text) {
+  auto call = from_json<Call>(text);
+  Request request;
+  request.method = std::move(call.method);
+  request.path = std::move(call.path);
+  request.query = std::move(call.query);
+  request.headers.insert(call.headers.begin(), call.headers.end());
+  request.headers["traceparent"] = std::move(call.traceparent);
+  request.body = std::move(call.body);
+  request.caller = {call.role, std::move(call.subject)};
+  return request;
+}
+
+std::string write_answer(const Response& response) {
+  return to_json(Answer{response.status, response.content_type, response.headers, response.body});
+}
+
+Response read_answer(std::string_view text) {
+  auto answer = from_json<Answer>(text);
+  return {answer.status, std::move(answer.body), std::move(answer.content_type), std::move(answer.headers)};
+}
+
+}  // namespace skald::http

@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# The booking system as it is deployed, on one machine: PostgreSQL with a database for each
+# service, NATS with JetStream, and a process for each service.
+#   tools/cluster.sh up [NAME...]     starts what does not run, and waits until it is ready
+#   tools/cluster.sh kill NAME        kill -9 (PostgreSQL: stop -m immediate); `up NAME` starts it again
+#   tools/cluster.sh status           who runs, where, and whether it is ready
+#   tools/cluster.sh down [--wipe]    stops all; the data stay unless they are wiped
+# NAME is postgres, nats, booking, course, notify or user-api. --dir DIR: where pids, logs,
+# ports and data lie, build/cluster unless said. Settings go by the environment, as ever
+# (SKALD_AUTH_SECRET, SKALD_BOOKING_TIMEOUT, …).
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+names=(postgres nats booking course notify user-api)
+services=(booking course notify user-api)
+dir=$root/build/cluster
+
+is_service() { [[ " ${services[*]} " == *" $1 "* ]]; }
+
+# The pid of one that runs, and is still who it was: pids are used again.
+pid_of() {
+  local file=$dir/$1/pid pid
+  [[ $1 == postgres ]] && file=$dir/$1/data/postmaster.pid
+  [[ -s $file ]] && pid=$(head -n 1 "$file") && tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "$dir/$1" &&
+    echo "$pid"
+}
+
+free_port() {
+  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+url_of() { # NAME
+  case $1 in
+    postgres | nats) cat "$dir/$1/url" ;;
+    *) echo "http://127.0.0.1:$(<"$dir/$1/port")" ;;
+  esac
+}
+
+ready() {
+  case $1 in
+    postgres) psql -qtAc 'SELECT 1' "$(url_of postgres)" >/dev/null 2>&1 ;;
+    nats) [[ -n $(pid_of nats) ]] ;;
+    *) curl -fsS -m 5 "$(url_of "$1")/readyz" >/dev/null 2>&1 ;;
+  esac
+}
+
+start_server() { # postgres or nats
+  mkdir -p "$dir/$1"
+  "$root/tools/private_$1.sh" start "$dir/$1" 2>>"$dir/$1/start.log" >"$dir/$1/url.new" || {
+    tail -n 20 "$dir/$1/start.log" >&2
+    return 1
+  }
+  mv "$dir/$1/url.new" "$dir/$1/url"
+}
+
+make_databases() {
+  local url service
+  url=$(url_of postgres)
+  for service in booking course notify; do
+    [[ $(psql -qtAc "SELECT 1 FROM pg_database WHERE datname = '$service'" "$url") == 1 ]] ||
+      psql -qc "CREATE DATABASE $service" "$url"
+  done
+}
+
+start_service() {
+  local name=$1 postgres pid
+  local arguments=(serve --services "$name" --data "$dir/$name/data" --bus "$(url_of nats)")
+  mkdir -p "$dir/$name"
+  [[ -s $dir/$name/port ]] || free_port >"$dir/$name/port"
+  arguments+=(--listen "127.0.0.1:$(<"$dir/$name/port")")
+  if [[ $name != user-api ]]; then
+    postgres=$(url_of postgres)
+    arguments+=(--db "${postgres%/*}/$name")
+  fi
+  setsid nohup "$(program release skald)" "${arguments[@]}" </dev/null >>"$dir/$name/log" 2>&1 &
+  pid=$!
+  echo "$pid" >"$dir/$name/pid"
+}
+
+# Waits for one that was started; says why when it ended instead.
+await() {
+  local patience=300
+  until ready "$1"; do
+    if [[ -z $(pid_of "$1") ]] || ((--patience == 0)); then
+      say "$1 did not become ready; the end of $dir/$1/log:"
+      tail -n 5 "$dir/$1/log" >&2
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+up() {
+  local wanted=("$@") started=() name
+  ((${#wanted[@]})) || wanted=("${names[@]}")
+  for name in "${wanted[@]}"; do
+    [[ -z $(pid_of "$name") ]] || continue
+    if is_service "$name"; then start_service "$name"; else start_server "$name"; fi
+    started+=("$name")
+    if [[ $name == postgres ]]; then await postgres && make_databases; fi
+  done
+  # The gateway is ready when the others are, so it is waited for last.
+  for name in "${started[@]}"; do await "$name"; done
+  status
+}
+
+kill_one() {
+  local pid
+  pid=$(pid_of "$1") || { say "$1 does not run"; return 1; }
+  # PostgreSQL's own word for it: its other processes would outlive the first for a moment.
+  if [[ $1 == postgres ]]; then "$root/tools/private_postgres.sh" stop "$dir/postgres" 2>/dev/null; else kill -KILL "$pid"; fi
+  while [[ -n $(pid_of "$1") ]]; do sleep 0.05; done
+  say "$1 (pid $pid) is gone; up $1 starts it again"
+}
+
+status() {
+  local name pid state
+  for name in "${names[@]}"; do
+    pid=$(pid_of "$name") || { printf '%-9s down\n' "$name"; continue; }
+    state=up
+    ready "$name" || state='not ready'
+    printf '%-9s %-9s pid %-7s %s\n' "$name" "$state" "$pid" "$(url_of "$name")"
+  done
+}
+
+down() {
+  local name pid
+  for name in user-api booking course notify; do
+    pid=$(pid_of "$name") || continue
+    kill -TERM "$pid"
+    while [[ -n $(pid_of "$name") ]]; do sleep 0.05; done
+  done
+  for name in nats postgres; do
+    if [[ -d $dir/$name ]]; then "$root/tools/private_$name.sh" stop "$dir/$name" 2>/dev/null; fi
+  done
+  if [[ ${1-} == --wipe ]]; then rm -rf "$dir"; fi
+}
+
+arguments=()
+while (($#)); do
+  case $1 in
+    --dir) dir=$(readlink -m "${2:?--dir needs a directory}"); shift ;;
+    *) arguments+=("$1") ;;
+  esac
+  shift
+done
+set -- "${arguments[@]}"
+action=${1-}
+shift || true
+if [[ $action != down ]]; then
+  for name in "$@"; do
+    [[ " ${names[*]} " == *" $name "* ]] || { say "there is no $name; there are ${names[*]}"; exit 2; }
+  done
+fi
+mkdir -p "$dir"
+case $action in
+  up) up "$@" ;;
+  kill) kill_one "${1:?kill whom? one of ${names[*]}}" ;;
+  down | status) "$action" "$@" ;;
+  *) sed -n '2,11s/^# \?//p' "$0" >&2; exit 2 ;;
+esac
