@@ -24,4 +24,13 @@ void record_new(Transaction& tx, std::span<const std::string> consumers, std::sp
                tx.now());
 }
 
+std::vector<Handled> of(Transaction& tx, std::string_view event_id) {
+  const Rows rows =
+      tx.query("SELECT consumer, at FROM skald_inbox WHERE event_id = $1 ORDER BY at, consumer", event_id);
+  std::vector<Handled> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.push_back({rows.get<std::string>(i, 0), from_micros(rows.get<std::int64_t>(i, 1))});
+  return out;
+}
+
 }  // namespace skald::tables::inbox

@@ -390,6 +390,15 @@ std::vector<Entry> list(Transaction& tx, const Filter& filter) {
   return out;
 }
 
+std::vector<Entry> about(Transaction& tx, std::string_view subject, std::size_t limit) {
+  const Rows rows = tx.query("SELECT " SKALD_ENTRY_COLUMNS
+                             " FROM skald_outbox WHERE subject = $1 AND subject <> '' ORDER BY seq DESC LIMIT $2",
+                             subject, limit);
+  std::vector<Entry> out;
+  for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(entry_at(rows, i));
+  return out;
+}
+
 Backlog backlog(Transaction& tx) {
   const Rows rows = tx.query(
       "SELECT partition, COUNT(*), MIN(next_retry_at), MIN(created_at) FROM skald_outbox WHERE live = 1 GROUP BY "

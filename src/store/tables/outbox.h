@@ -107,6 +107,9 @@ struct Filter {
 };
 std::vector<Entry> list(Transaction& tx, const Filter& filter);   // newest first
 
+// The latest of this subject, which is not empty; latest first.
+std::vector<Entry> about(Transaction& tx, std::string_view subject, std::size_t limit);
+
 // Partitions with something due at `now`, and when the next retry is due.
 struct Backlog {
   std::uint64_t due = 0;                     // a bit per partition
