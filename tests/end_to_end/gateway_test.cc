@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/serialize.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -121,7 +123,8 @@ TEST_F(GatewayTest, ItsDocumentIsThatOfTheServicesInOneProcess) {
   SkaldServer embedded({"--services", "booking,course,notify,user-api", "--data", (folder_.path() / "all").string()});
   const auto paths = [](const HttpAnswer& answer) {
     std::map<std::string, std::string> out;
-    for (const auto& [path, operations] : answer.json().at("paths").as_object())
+    const auto document = answer.json();
+    for (const auto& [path, operations] : document.at("paths").as_object())
       if (!path.starts_with("/api")) out[path] = boost::json::serialize(operations);
     return out;
   };
