@@ -10,6 +10,7 @@
 //   B9 what a customer was told of a request holds
 //   B10 the copy of the slots is what course has
 //   B11 seats are given back under one id
+//   B12 nothing is claimed for a bus that is down
 // Every check throws BrokenInvariant.
 #pragma once
 

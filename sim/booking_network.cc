@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "golf/ways.h"
+#include "sim/booking_broker.h"
+#include "sim/signals.h"
 
 namespace skald::sim {
 namespace {
@@ -42,7 +44,7 @@ void BookingNetwork::deliver_due() {
     const Arrival arrival = std::move(*first);
     on_the_way_.erase(first);
     stage_.trace.note(stage_.now(), {"arrives", arrival.to, arrival.message.event.id, arrival.message.event.type});
-    const Outcome outcome = take_(arrival.to, arrival.message);
+    const Outcome outcome = take_(arrival);
     if (!outcome.error.empty()) stage_.trace.note(stage_.now(), {"  not taken:", outcome.error});
     if (arrival.reply == nullptr) continue;
     arrival.reply->outcome = outcome;
@@ -50,7 +52,44 @@ void BookingNetwork::deliver_due() {
   }
 }
 
+// Gives again what it is told to whenever the server may be another than the one that had it.
+void BookingBus::follow_broker() {
+  const bool there = broker_->is_up() && !network_.is_cut_off(service_);
+  if (phase_ != Phase::down && (!there || run_ != broker_->run())) {
+    phase_ = Phase::down;
+    again_.clear();
+  }
+  if (phase_ == Phase::down && there) {
+    sound_ = sound_ && run_ == broker_->run();
+    run_ = broker_->run();
+    phase_ = sound_ ? Phase::ready : Phase::held;
+    resumed_ = false;
+    if (!sound_ && on_loss_) on_loss_();
+  }
+  if (phase_ != Phase::held) return;
+  if (!again_.empty()) stage_.markers.hit(Marker::bus_given_again);
+  for (; !again_.empty(); again_.pop_front())
+    broker_->keep(receiver_of(again_.front().event.type), again_.front(), run_);
+  if (resumed_) phase_ = Phase::ready;
+  sound_ = resumed_;
+}
+
+void BookingBus::hold() {
+  if (broker_ == nullptr) return;
+  if (phase_ == Phase::ready) phase_ = Phase::held;
+  sound_ = resumed_ = false;
+}
+
+void BookingBus::republish(std::span<const Message> messages) {
+  if (phase_ != Phase::held) return;
+  for (const Message& message : messages) {
+    stage_.trace.note(stage_.now(), {"  give again", message.event.id, message.event.type});
+    again_.push_back(message);
+  }
+}
+
 void BookingBus::send(Message message, Done done) {
+  if (!is_ready()) throw BrokenInvariant{"B12", "an event was claimed for a bus that is down"};
   const Rates& rates = stage_.plan.rates;
   SimRandom& dice = stage_.dice;
   const std::string to(receiver_of(message.event.type));
@@ -68,17 +107,18 @@ void BookingBus::send(Message message, Done done) {
     stage_.markers.hit(Marker::message_lost);
     return;
   }
-  if (dice.chance(rates.late)) {
+  if (broker_ == nullptr && dice.chance(rates.late)) {
     stage_.markers.hit(Marker::message_late);
-    return network_.carry({there + much_later(), to, message, nullptr});
+    return network_.carry({there + much_later(), to, message, nullptr, run_});
   }
-  if (dice.chance(rates.doubled)) network_.carry({there + much_later(), to, message, nullptr});
+  if (dice.chance(rates.doubled)) network_.carry({there + much_later(), to, message, nullptr, run_});
   const bool answer_lost = dice.chance(rates.send_answer_lost);
   if (answer_lost) stage_.markers.hit(Marker::bus_answer_lost);
-  network_.carry({there, to, std::move(message), answer_lost ? nullptr : reply});
+  network_.carry({there, to, std::move(message), answer_lost ? nullptr : reply, run_});
 }
 
 void BookingBus::poll(Duration, std::span<const int>) {
+  if (broker_ != nullptr) follow_broker();
   for (;;) {
     const auto due = std::ranges::find_if(waiting_, [&](const Waiting& one) { return one.due() <= stage_.now(); });
     if (due == waiting_.end()) return;

@@ -3,6 +3,7 @@
 // had the message. What arrives is landed in the receiver's database, if it is there.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,10 +18,6 @@ namespace skald::sim {
 
 class BookingNetwork {
  public:
-  // Takes a message in at a service, for good or not at all.
-  using Take = std::function<Outcome(std::string_view service, const Message& message)>;
-  BookingNetwork(Stage& stage, Take take) : stage_(stage), take_(std::move(take)) {}
-
   // What the receiver said, and when that reaches the sender.
   struct Reply {
     std::optional<Outcome> outcome;
@@ -31,7 +28,12 @@ class BookingNetwork {
     std::string to;
     Message message;
     std::shared_ptr<Reply> reply;    // null: nobody hears of it
+    int run;                         // of the broker that it was sent to
   };
+  // Takes a message in at its end, for good or not at all.
+  using Take = std::function<Outcome(const Arrival&)>;
+  BookingNetwork(Stage& stage, Take take) : stage_(stage), take_(std::move(take)) {}
+
   void carry(Arrival arrival);
   std::optional<Instant> next() const;
   void deliver_due();
@@ -53,18 +55,31 @@ class BookingNetwork {
   std::map<std::string, std::set<std::string>> releases_;
 };
 
-// One service's end of it.
+class BookingBroker;
+
+// One service's end of it. With a broker in between that is who gets and acknowledges what is
+// sent, and the bus is down and held as the one to NATS is.
 class BookingBus final : public Bus {
  public:
-  BookingBus(Stage& stage, BookingNetwork& network, std::string service)
-      : stage_(stage), network_(network), service_(std::move(service)) {}
+  BookingBus(Stage& stage, BookingNetwork& network, BookingBroker* broker, std::string service)
+      : stage_(stage), network_(network), broker_(broker), service_(std::move(service)) {}
 
   void send(Message message, Done done) override;
   void poll(Duration wait, std::span<const int> wake) override;
   std::size_t in_flight() const override { return waiting_.size(); }
   std::optional<Instant> next_answer() const;
 
+  bool is_ready() const override { return broker_ == nullptr || phase_ == Phase::ready; }
+  void on_loss(std::function<void()> lost) override { on_loss_ = std::move(lost); }
+  void hold() override;
+  bool is_held() const override { return phase_ == Phase::held; }
+  void republish(std::span<const Message> messages) override;
+  std::size_t republishing() const override { return again_.size(); }
+  void resume() override { resumed_ = true; }
+
  private:
+  enum class Phase { down, held, ready };
+  void follow_broker();
   struct Waiting {
     std::shared_ptr<BookingNetwork::Reply> reply;
     Instant given_up;
@@ -74,8 +89,16 @@ class BookingBus final : public Bus {
 
   Stage& stage_;
   BookingNetwork& network_;
+  BookingBroker* broker_;
   std::string service_;
   std::vector<Waiting> waiting_;
+
+  Phase phase_ = Phase::down;
+  int run_ = 0;         // of the broker, that it is or was connected to
+  bool sound_ = false;  // that run is known to have everything
+  std::function<void()> on_loss_;
+  std::deque<Message> again_;
+  bool resumed_ = false;
 };
 
 }  // namespace skald::sim

@@ -35,7 +35,8 @@ BookingUnit::BookingUnit(Service service, Surroundings around)
       observer_(stage_),
       env_{clock_, stage_.engine_random, observer_},
       db_(stage_, around.wiring, around.disk),
-      bus_(stage_, around.network, std::string(enum_name(service))),
+      bus_(stage_, around.network, service == Service::notify ? nullptr : around.broker,
+           std::string(enum_name(service))),
       routes_(env_, http::Authenticator(env_, std::nullopt), "sim"),
       engine_(env_, db_, engine_options(stage_.plan, service)),
       steps_(engine_) {

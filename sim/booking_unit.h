@@ -34,6 +34,7 @@ class BookingUnit {
   struct Surroundings {
     Stage& stage;
     BookingNetwork& network;
+    BookingBroker* broker;  // null: services are sent to directly
     sqlite::SqliteDatabase& disk;
     FaultyDatabase::Wiring wiring;
     std::function<Response(const Request&)> ask_course;
@@ -53,7 +54,7 @@ class BookingUnit {
   runtime::Steps& steps() { return steps_; }
   const runtime::Steps& steps() const { return steps_; }
   FaultyDatabase& db() { return db_; }
-  bool idle() const { return steps_.relay_idle() && bus_.in_flight() == 0; }
+  bool idle() const { return steps_.relay_idle() && bus_.in_flight() == 0 && bus_.is_ready(); }
 
  private:
   void install(Service service, const Surroundings& around);

@@ -19,7 +19,8 @@ BookingWorld::BookingWorld(std::uint64_t seed, Workload workload, std::ostream* 
       stage_(seed, workload, trace),
       disks_(stage_),
       ledger_(stage_, disks_),
-      network_(stage_, [this](std::string_view service, const Message& message) { return take(service, message); }),
+      broker_(stage_, [this](std::string_view service, const Message& message) { return take(service, message); }),
+      network_(stage_, [this](const BookingNetwork::Arrival& arrival) { return arrive(arrival); }),
       clients_(stage_, disks_, *this, ledger_) {
   for (const Service service : kServices) add_machine(service);
   open_slots();
@@ -73,6 +74,8 @@ void BookingWorld::add_outside() {
       stage_.markers.hit(Marker::service_cut_off);
       network_.cut_off(enum_name(stage_.dice.pick(kServices)), stage_.dice.between(5s, 120s));
     }
+    if (stage_.plan.brokered && stage_.dice.chance(stage_.plan.rates.nap))
+      broker_.go_down(stage_.dice.between(100ms, 30s));
     return stage_.dice.between(500ms, 3s);
   });
 }
@@ -92,6 +95,7 @@ void BookingWorld::begin_process(int index) {
       service, BookingUnit::Surroundings{
                    .stage = stage_,
                    .network = network_,
+                   .broker = stage_.plan.brokered ? &broker_ : nullptr,
                    .disk = disks_.of(service),
                    .wiring = {.pause = [this, index](Duration time, bool whole) { pause_noting(index, time, whole); },
                               .dying = [&slot] { return slot.dying; },
@@ -162,6 +166,24 @@ Response BookingWorld::ask_course(const Request& request) {
   return *answer;
 }
 
+std::optional<Instant> BookingWorld::next_arrival() {
+  const auto arrival = network_.next();
+  if (!stage_.plan.brokered) return arrival;
+  const auto broker = broker_.next();
+  return arrival && broker ? std::min(*arrival, *broker) : arrival ? arrival : broker;
+}
+
+void BookingWorld::deliver_due() {
+  network_.deliver_due();
+  if (stage_.plan.brokered) broker_.act_due();
+}
+
+// The customers are not on the other side of the broker.
+Outcome BookingWorld::arrive(const BookingNetwork::Arrival& arrival) {
+  const bool brokered = stage_.plan.brokered && arrival.to != "customers";
+  return brokered ? broker_.keep(arrival.to, arrival.message, arrival.run) : take(arrival.to, arrival.message);
+}
+
 Outcome BookingWorld::take(std::string_view name, const Message& message) {
   if (name == "customers") {
     ledger_.heard(message);
@@ -200,6 +222,7 @@ void BookingWorld::heal() {
   stage_.plan.rates = {};
   stage_.plan.healed = true;
   network_.heal();
+  broker_.heal();
   bring_back();
 }
 
@@ -209,7 +232,7 @@ void BookingWorld::run_until_quiet() {
   for (;;) {
     for (int i = 0; i < 20; ++i) step(Instant::max());
     const std::string unfinished = ledger_.unfinished();
-    bool idle = network_.empty();
+    bool idle = network_.empty() && broker_.empty();
     for (const auto& unit : units_) idle = idle && unit && unit->idle();
     if (idle && unfinished.empty()) return;
     if (stage_.now() - begun > kHealingMax || decisions() - before > kHealingDecisionsMax)

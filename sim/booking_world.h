@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "sim/booking_broker.h"
 #include "sim/booking_clients.h"
 #include "sim/booking_ledger.h"
 #include "sim/booking_network.h"
@@ -33,8 +34,8 @@ class BookingWorld final : public Scheduler, private BookingSite {
   void drain(int slot) override { unit(slot).steps().drain(); }
   bool drained(int slot) override { return unit(slot).steps().relay_idle(); }
   void leave(int slot) override { unit(slot).steps().leave(); }
-  std::optional<Instant> next_arrival() override { return network_.next(); }
-  void deliver_due() override { network_.deliver_due(); }
+  std::optional<Instant> next_arrival() override;
+  void deliver_due() override;
   void observe() override;
 
   std::optional<Response> call(Service service, const Caller& caller, Request request) override;
@@ -44,6 +45,7 @@ class BookingWorld final : public Scheduler, private BookingSite {
   void add_outside();
   void open_slots();
   Outcome take(std::string_view service, const Message& message);
+  Outcome arrive(const BookingNetwork::Arrival& arrival);
   Response ask_course(const Request& request);
   void committed(Service service, std::string_view name);
   void pause_noting(int slot, Duration time, bool whole_process);
@@ -56,6 +58,7 @@ class BookingWorld final : public Scheduler, private BookingSite {
   Stage stage_;
   BookingDisks disks_;
   BookingLedger ledger_;
+  BookingBroker broker_;
   BookingNetwork network_;
   BookingClients clients_;
   std::array<std::unique_ptr<BookingUnit>, std::size(kServices)> units_;

@@ -110,6 +110,8 @@ constexpr Place kPlaces[] = {
     {"copy was stale", Workload::booking},
     {"request repeated", Workload::booking},
     {"service cut off", Workload::booking},
+    {"bus lost what it acknowledged", Workload::booking},
+    {"bus given events again", Workload::booking},
 };
 static_assert(std::size(kPlaces) == kMarkers);
 

@@ -113,6 +113,8 @@ enum class Marker {
   copy_stale,
   request_repeated,
   service_cut_off,
+  bus_rolled_back,
+  bus_given_again,
   count,
 };
 inline constexpr std::size_t kMarkers = static_cast<std::size_t>(Marker::count);

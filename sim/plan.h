@@ -43,6 +43,7 @@ struct Plan {
   int route_retries_max = 2;
   Duration saga_deadline = 20s;
   std::int64_t refund_last_day = 0;      // percent
+  bool brokered = false;                 // a server between the services, which may lose what it acknowledged
   bool runs_sagas() const { return workload == Workload::sagas || workload == Workload::unlocked; }
   bool locked() const { return workload != Workload::unlocked; }
   bool healed = false;

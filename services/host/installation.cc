@@ -205,8 +205,15 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
     return wants(settings, name) ? &add_unit(env, settings, purpose, part, name) : nullptr;
   };
   const BookingUnits units{.booking = unit(Part::booking), .course = unit(Part::course), .notify = unit(Part::notify)};
-  if (uses_nats(settings)) connect_by_nats(env, units, nats_options(settings));
-  else connect_in_process(units);
+  if (uses_nats(settings)) {
+    try {
+      connect_by_nats(env, units, nats_options(settings));
+    } catch (const Invalid& error) {
+      throw Invalid("BAD_SETTING", error.what());
+    }
+  } else {
+    connect_in_process(units);
+  }
   const std::string& url = settings.text("booking.webhook");
   if (!url.empty() && units.notify != nullptr)
     notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
