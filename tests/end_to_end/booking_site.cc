@@ -3,7 +3,6 @@
 #include "bus/nats/nats_fixture.h"
 #include "http/idempotency.h"
 #include "http/story_paths.h"
-#include "http/story_paths.h"
 #include "runtime/wakeup.h"
 #include "skald/checklist.h"
 

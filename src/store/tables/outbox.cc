@@ -4,51 +4,10 @@
 
 #include "base/hash.h"
 #include "env/seam.h"
+#include "store/tables/outbox_columns.h"
 
 namespace skald::tables::outbox {
 namespace {
-
-#define SKALD_ENTRY_COLUMNS                                                                               \
-  "id, seq, partition, key, type, subject, payload, traceparent, content_hash, status, attempts, "        \
-  "retries_max, crashes, next_retry_at, last_error, locked_by, locked_at, took, created_at, updated_at, " \
-  "version, out_of_order, source"
-
-constexpr std::size_t kColumnCount = 23;
-
-// `text` and `number` give the next column each.
-Entry read_entry(const auto& text, const auto& number) {
-  Entry e;
-  e.id = text();
-  e.event.id = e.id;
-  e.seq = number();
-  e.partition = static_cast<int>(number());
-  e.event.key = text();
-  e.event.type = text();
-  e.event.subject = text();
-  e.event.payload = text();
-  e.event.traceparent = text();
-  e.content_hash = text();
-  e.status = static_cast<EntryStatus>(number());
-  e.attempts = static_cast<int>(number());
-  e.retries_max = static_cast<int>(number());
-  e.crashes = static_cast<int>(number());
-  e.next_retry_at = from_micros(number());
-  e.last_error = text();
-  e.locked_by = text();
-  e.locked_at = from_micros(number());
-  e.took = Duration(number());
-  e.created_at = from_micros(number());
-  e.updated_at = from_micros(number());
-  e.version = number();
-  e.out_of_order = number() != 0;
-  e.source = text();
-  return e;
-}
-
-Entry entry_at(const Rows& rows, std::size_t row) {
-  std::size_t c = 0;
-  return read_entry([&] { return rows.get<std::string>(row, c++); }, [&] { return rows.get<std::int64_t>(row, c++); });
-}
 
 // Advisory locks share one space per database: this keeps ours apart.
 std::int64_t key_lock(std::string_view key) {
@@ -333,85 +292,6 @@ bool revive(Transaction& tx, std::string_view id, bool out_of_order) {
              "= $2, updated_at = $3, "
              "version = version + 1 WHERE id = $1 AND status = 4",
              id, out_of_order, tx.now()) == 1;
-}
-
-std::optional<Entry> find(Transaction& tx, std::string_view id) {
-  const Rows rows = tx.query("SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE id = $1", id);
-  if (rows.empty()) return std::nullopt;
-  return entry_at(rows, 0);
-}
-
-std::vector<Entry> find_all(Transaction& tx, std::span<const std::string> ids) {
-  std::vector<Entry> out;
-  if (tx.on(Dialect::postgres)) {
-    const Rows rows = tx.query("SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE id = ANY($1) ORDER BY seq", ids);
-    for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(entry_at(rows, i));
-    return out;
-  }
-  for (const std::string& id : ids)
-    if (auto entry = find(tx, id)) out.push_back(std::move(*entry));
-  std::ranges::sort(out, {}, &Entry::seq);
-  return out;
-}
-
-std::vector<LastDelivery> last_deliveries(Transaction& tx, Time since) {
-  const Rows rows = tx.query(
-      "SELECT partition, type, source, MAX(updated_at) FROM skald_outbox WHERE status = 3 AND updated_at >= $1 GROUP "
-      "BY partition, type, source",
-      since);
-  std::vector<LastDelivery> out;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    out.push_back({rows.get<int>(i, 0), rows.get<std::string>(i, 1), !rows.get<std::string_view>(i, 2).empty(),
-                   rows.get<Time>(i, 3)});
-  return out;
-}
-
-std::vector<Delivered> delivered_since(Transaction& tx, std::uint64_t partitions, Time since) {
-  const Rows rows = tx.query(
-      "SELECT id, type, source, partition FROM skald_outbox WHERE status = 3 AND updated_at >= $1 ORDER BY seq", since);
-  std::vector<Delivered> out;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if ((partitions >> rows.get<int>(i, 3) & 1) != 0)
-      out.push_back(
-          {rows.get<std::string>(i, 0), rows.get<std::string>(i, 1), !rows.get<std::string_view>(i, 2).empty()});
-  return out;
-}
-
-std::vector<Entry> list(Transaction& tx, const Filter& filter) {
-  const std::optional<int> status = filter.status ? std::optional(static_cast<int>(*filter.status)) : std::nullopt;
-  const Rows rows =
-      tx.query("SELECT " SKALD_ENTRY_COLUMNS
-               " FROM skald_outbox WHERE (CAST($1 AS BIGINT) IS NULL OR status = $1) "
-               "AND (CAST($2 AS VARCHAR(200)) IS NULL OR type = $2) AND (CAST($3 AS VARCHAR(200)) IS NULL OR key = $3) "
-               "AND (CAST($4 AS VARCHAR(200)) IS NULL OR id < $4) ORDER BY id DESC LIMIT $5",
-               status, filter.type, filter.key, filter.after, filter.limit);
-  std::vector<Entry> out;
-  for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(entry_at(rows, i));
-  return out;
-}
-
-std::vector<Entry> about(Transaction& tx, std::string_view subject, std::size_t limit) {
-  const Rows rows = tx.query("SELECT " SKALD_ENTRY_COLUMNS
-                             " FROM skald_outbox WHERE subject = $1 AND subject <> '' ORDER BY seq DESC LIMIT $2",
-                             subject, limit);
-  std::vector<Entry> out;
-  for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(entry_at(rows, i));
-  return out;
-}
-
-Backlog backlog(Transaction& tx) {
-  const Rows rows = tx.query(
-      "SELECT partition, COUNT(*), MIN(next_retry_at), MIN(created_at) FROM skald_outbox WHERE live = 1 GROUP BY "
-      "partition");
-  Backlog out;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Time due = rows.get<Time>(i, 2), oldest = rows.get<Time>(i, 3);
-    out.live += rows.get<std::int64_t>(i, 1);
-    if (!out.oldest || oldest < *out.oldest) out.oldest = oldest;
-    if (due <= tx.now()) out.due |= std::uint64_t{1} << rows.get<int>(i, 0);
-    else if (!out.next_due || due < *out.next_due) out.next_due = due;
-  }
-  return out;
 }
 
 std::int64_t forget_completed(Transaction& tx, Time before, int limit) {
