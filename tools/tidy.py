@@ -41,7 +41,7 @@ HEADERS = {
     "version_file": "isolation", "distributed_lock": "isolation", "checker": "isolation", "analyser": "isolation",
     "columns": "base", "lock_mode": "base", "row_watch": "base",
     "saga_definition": "isolation", "saga": "isolation", "saga_start": "base", "saga_view": "base", "sagas": "saga",
-    "engine": "runtime",
+    "engine": "runtime", "story": "store",
     "sim": "sim_kit",
     "http": "http",
     "cli": "cli",

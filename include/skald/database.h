@@ -147,15 +147,24 @@ class Transaction {
 
 // Writes the emitted events as the last statements of a transaction, and hears of
 // it afterwards. The outbox is the one real implementation.
+// What other processes should hear of a commit.
+struct News {
+  std::vector<int> partitions;
+  // Of a lone event: a query that gives it as one text, by its id as $1. It travels with the
+  // news where it is short enough, so that a listener may offer it to its relay at once.
+  std::string_view offer = {};
+  std::string id = {};
+};
+
 class CommitHook {
  public:
   virtual ~CommitHook() = default;
   virtual void before_commit(Transaction& tx, std::span<const Event> events) = 0;
   // The events are durable. Called outside of the transaction, must not throw.
   virtual void after_commit(std::span<const Event> events) noexcept = 0;
-  // The partitions that other processes should hear of; a store that can tells them along
-  // with the commit, and then calls the second instead of after_commit().
-  virtual std::vector<int> news_for_others(std::span<const Event>) { return {}; }
+  // A store that can tells others along with the commit, and then calls the second instead
+  // of after_commit().
+  virtual News news_for_others(std::span<const Event>) { return {}; }
   virtual void after_told_commit(std::span<const Event> events, std::span<const int>) noexcept { after_commit(events); }
 };
 
@@ -172,11 +181,20 @@ struct Migration {
 // Wakes a waiter when another process has committed events (PostgreSQL).
 class Listener {
  public:
+  struct Offer {
+    int partition;
+    std::string text;  // as News::offer gave it
+  };
+  struct Heard {
+    std::vector<int> partitions;  // something new in each
+    std::vector<Offer> offers;    // the only news of their commits
+  };
+
   virtual ~Listener() = default;
   virtual int fd() const = 0;
-  // Partitions that were announced since the last call; reconnects by itself and
-  // then reports all of them. Never blocks.
-  virtual std::vector<int> drain() = 0;
+  // What was announced since the last call; reconnects by itself and then reports all
+  // partitions. Never blocks.
+  virtual Heard drain() = 0;
 };
 
 class Database {

@@ -23,6 +23,7 @@
 #include "skald/database.h"
 #include "skald/outbox.h"
 #include "skald/sagas.h"
+#include "skald/story.h"
 
 namespace skald {
 
@@ -73,6 +74,7 @@ class Engine {
   void receive(Inlet& inlet);
   void on_settled(std::string type, Settled settled);
   void add_job(Job job);
+  void tell(Storyteller teller);
 
   void start();
   // Begins nothing new, finishes what is under way within `grace`, hands the rest
@@ -91,6 +93,9 @@ class Engine {
   std::optional<Entry> find_entry(Transaction& tx, std::string_view id);
   // The hash that the outbox keeps with an event of this subject, type and payload.
   std::string content_hash(const Event& event) const;
+
+  // What this engine and its services know under one name of a business key.
+  StoryPart story(Transaction& tx, const std::string& name);
 
   // Events that other services have sent, in their order: kept like our own from here on,
   // and handled by our consumers with the same order per key, retries and dead letters.

@@ -28,6 +28,7 @@ void add_booking_paths(const DeskHandle& desk, skald::Router& router);
 void add_booking_decisions(const DeskHandle& desk, skald::Router& router);
 void add_booking_events(const DeskHandle& desk, skald::Router& router);
 void add_ledger_path(const DeskHandle& desk, skald::Router& router);
+void add_story(const DeskHandle& desk);
 void add_invariants(const DeskHandle& desk, skald::Router& router);
 
 }  // namespace booking

@@ -34,6 +34,7 @@ void install(skald::Engine& engine, skald::Router& router, skald::Env env, Optio
   add_booking_decisions(desk, router);
   add_booking_events(desk, router);
   add_ledger_path(desk, router);
+  add_story(desk);
   add_invariants(desk, router);
 }
 

@@ -17,6 +17,7 @@ void install(skald::Engine& engine, skald::Router& router, skald::Env env, Optio
   add_course_paths(engine.database(), router, env);
   add_slot_paths(engine.database(), router, env);
   add_reservation_paths(engine.database(), router);
+  add_story(engine);
   add_invariants(engine.database(), router);
 }
 

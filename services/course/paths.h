@@ -2,6 +2,7 @@
 #pragma once
 
 #include "skald/database.h"
+#include "skald/engine.h"
 #include "skald/http.h"
 
 namespace course {
@@ -9,5 +10,6 @@ namespace course {
 void add_course_paths(skald::Database& db, skald::Router& router, skald::Env env);
 void add_slot_paths(skald::Database& db, skald::Router& router, skald::Env env);
 void add_reservation_paths(skald::Database& db, skald::Router& router);
+void add_story(skald::Engine& engine);
 
 }  // namespace course

@@ -12,6 +12,7 @@ void install(skald::Engine& engine, skald::Router& router, skald::Env env, const
   engine.on_settled(std::string(kAccepted), keep_outcome);
   add_donation_paths(engine, router, env);
   add_reconciliation(engine, router, env);
+  add_story(engine);
   add_invariants(engine, router);
 }
 

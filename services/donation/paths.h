@@ -19,5 +19,6 @@ Taken take(skald::Engine& engine, skald::Env env, skald::Transaction& tx, const 
            const std::string& traceparent);
 
 void add_donation_paths(skald::Engine& engine, skald::Router& router, skald::Env env);
+void add_story(skald::Engine& engine);
 
 }  // namespace donation

@@ -40,15 +40,21 @@ Gateway::Gateway(Env env, Asking& asking, std::span<const std::string> services,
   for (const std::string& service : services) {
     http::ForwardingRouter router(routes, asking.remote_service(service));
     add_paths(env, service, router);
-    services_.push_back({service, asking.remote_service(service, kReadyTimeout)});
+    services_.push_back({service, asking.remote_service(service), asking.remote_service(service, kReadyTimeout)});
   }
 }
 
 std::string Gateway::missing() const {
   std::string out;
   for (const Service& service : services_)
-    if (!is_ready(service.ask)) out += (out.empty() ? "" : ", ") + service.name;
+    if (!is_ready(service.ask_briefly)) out += (out.empty() ? "" : ", ") + service.name;
   return out.empty() ? out : out + ": not ready, or gives no answer over NATS";
+}
+
+std::vector<http::StorySource> Gateway::stories() const {
+  std::vector<http::StorySource> out;
+  for (const Service& service : services_) out.push_back(http::story_of(service.name, service.ask));
+  return out;
 }
 
 }  // namespace skald::host

@@ -11,6 +11,7 @@
 
 #include "host/asking.h"
 #include "http/router.h"
+#include "http/story_paths.h"
 #include "skald/env.h"
 
 namespace skald::host {
@@ -25,10 +26,14 @@ class Gateway {
   // each for at most a second.
   std::string missing() const;
 
+  // Their parts in the story of a business key.
+  std::vector<http::StorySource> stories() const;
+
  private:
   struct Service {
     std::string name;
-    Asking::Ask ask;
+    Asking::Ask ask;          // for a while
+    Asking::Ask ask_briefly;
   };
   std::vector<Service> services_;
 };

@@ -12,6 +12,7 @@
 #include "host/nats_settings.h"
 #include "http/engine_paths.h"
 #include "http/idempotency.h"
+#include "http/story_paths.h"
 #include "order/order.h"
 #include "runtime/wakeup.h"
 
@@ -122,6 +123,10 @@ void Installation::add_watching(Env env, Metrics& metrics) {
   if (gateway_) watched.missing = [gateway = gateway_.get()] { return gateway->missing(); };
   if (units_.empty()) http::add_open_paths(*routes_, watched);
   else http::add_engine_paths(*routes_, watched);
+  std::vector<http::StorySource> sources;
+  if (gateway_) sources = gateway_->stories();
+  for (const auto& engine : watched.engines) sources.push_back(http::story_of(engine));
+  http::add_story_path(*routes_, std::move(sources));
 }
 
 Installation::~Installation() { stop(Duration::zero()); }

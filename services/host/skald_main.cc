@@ -52,6 +52,7 @@ int run(const cli::Arguments& arguments) {
   if (name == "check") return cli::run_check(arguments, [&] { return host::open_api(program, false); }, std::cout);
   const cli::Api api = host::open_api(program, false);
   if (name.starts_with("sagas")) return cli::run_sagas(arguments, api, std::cout);
+  if (name == "story") return cli::run_story(arguments, api, std::cout);
   if (name == "locks") return cli::run_locks(arguments, api, std::cout);
   if (name == "lint") return cli::run_lint(arguments, api, std::cout);
   if (name.starts_with("outbox")) return cli::run_outbox(arguments, api, std::cout);

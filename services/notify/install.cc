@@ -13,6 +13,7 @@ void install(skald::Engine& engine, skald::Router& router, skald::Env env, const
                   }});
   if (options.webhook != nullptr) engine.route({.type = std::string(kSent), .bus = options.webhook});
   add_paths(engine.database(), router);
+  add_story(engine);
 }
 
 }  // namespace notify

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "skald/database.h"
+#include "skald/engine.h"
 #include "skald/http.h"
 
 namespace notify {
 
 void add_paths(skald::Database& db, skald::Router& router);
+void add_story(skald::Engine& engine);
 
 }  // namespace notify

@@ -36,6 +36,7 @@ void install(skald::Engine& engine, skald::Router& router, skald::Env env, Optio
   add_order_events(shop, router);
   add_payment_paths(shop, router);
   add_lab(shop, router);
+  add_story(shop);
   add_invariants(shop, router);
 }
 

@@ -26,6 +26,7 @@ void add_order_paths(const ShopHandle& shop, skald::Router& router);
 void add_order_events(const ShopHandle& shop, skald::Router& router);
 void add_payment_paths(const ShopHandle& shop, skald::Router& router);
 void add_lab(const ShopHandle& shop, skald::Router& router);
+void add_story(const ShopHandle& shop);
 void add_invariants(const ShopHandle& shop, skald::Router& router);
 
 }  // namespace order

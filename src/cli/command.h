@@ -20,6 +20,7 @@ int run_outbox(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_locks(const Arguments& arguments, const Api& api, std::ostream& out);
+int run_story(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_lint(const Arguments& arguments, const Api& api, std::ostream& out);
 // Opened only where it is asked.
 using OpenApi = std::function<Api()>;

@@ -68,6 +68,7 @@ std::span<const Command> commands() {
        true},
       {"locks", "", "List semantic locks: who holds them, since when, and who waits.",
        with({{"resource", "NAME", "such as product"}, {"key", "KEY", "such as a sku"}}, paging), true},
+      {"story", "KEY", "Tell everything that happened to a business key across the services, in order.", {}, true},
       {"lint",
        "",
        "Say where the program's sagas could corrupt each other; fails where nothing covers it.",

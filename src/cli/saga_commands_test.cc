@@ -91,6 +91,19 @@ TEST_F(SagaCommandsTest, LocksNameWhoWaits) {
             "shop     product   lamp  exclusive  01A      order.place  reserve  2026-11-15T20:00:00Z  01B, 01C\n");
 }
 
+TEST_F(SagaCommandsTest, AStoryIsToldLineByLine) {
+  run_story(parse({"story", "BK 1"}),
+            answering(R"({"key":"BK 1","names":["BK 1"],"lines":[{"at":"2026-11-15T20:00:00Z","service":"booking",)"
+                      R"("source":"history","what":"CREATED","id":"01A"},{"at":"2026-11-15T20:00:01Z","service":)"
+                      R"("course","source":"outbox","what":"slot.reserved emitted","id":"01B","detail":"late"}]})"),
+            out_);
+  EXPECT_EQ(asked_.path, "/api/story/BK%201");
+  EXPECT_EQ(out_.str(),
+            "AT                    SERVICE  SOURCE   WHAT                   DETAIL\n"
+            "2026-11-15T20:00:00Z  booking  history  CREATED\n"
+            "2026-11-15T20:00:01Z  course   outbox   slot.reserved emitted  late\n");
+}
+
 TEST_F(SagaCommandsTest, LintFailsWhereSomethingIsNotCovered) {
   const std::string finding =
       R"({"severity":"error","anomaly":"lost_update","resource":"stock","first":{"saga":"a","step":"x"},)"

@@ -27,12 +27,16 @@ void Emitter::before_commit(Transaction& tx, std::span<const Event> events) {
 
 void Emitter::after_commit(std::span<const Event> events) noexcept { wake_(partitions_of(events)); }
 
-std::vector<int> Emitter::news_for_others(std::span<const Event> events) {
-  std::vector<int> out;
+News Emitter::news_for_others(std::span<const Event> events) {
+  News out;
   if (!elsewhere_) return out;
   const std::uint64_t bits = elsewhere_(partitions_of(events));
   for (int i = 0; i < kPartitions; ++i)
-    if ((bits >> i & 1) != 0) out.push_back(i);
+    if ((bits >> i & 1) != 0) out.partitions.push_back(i);
+  if (events.size() == 1) {
+    out.offer = tables::outbox::kOffer;
+    out.id = events[0].id;
+  }
   return out;
 }
 

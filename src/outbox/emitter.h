@@ -20,7 +20,7 @@ class Emitter final : public CommitHook {
 
   void before_commit(Transaction& tx, std::span<const Event> events) override;
   void after_commit(std::span<const Event> events) noexcept override;
-  std::vector<int> news_for_others(std::span<const Event> events) override;
+  News news_for_others(std::span<const Event> events) override;
   void after_told_commit(std::span<const Event> events, std::span<const int> told) noexcept override;
 
  private:

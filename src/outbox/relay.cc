@@ -46,6 +46,7 @@ Duration Relay::step() {
   if (!membership_.trusted()) return options_.beat / 10;
   if (settle() || give_again() || bury_next() || run_next_single() || hand_over_leaving()) return Duration::zero();
   if (draining_) return kIdleMax;
+  if (take_offers()) return Duration::zero();
   const std::uint64_t woken = seam::holds(Rule::wake_flag_cleared_first) ? woken_.exchange(0) : woken_.load();
   for (auto& [partition, lane] : lanes_) {
     const bool due = lane.due && *lane.due <= env_.clock.steady();

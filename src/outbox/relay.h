@@ -46,6 +46,9 @@ class Relay {
 
   // New events may be in these partitions, a bit each.
   void wake(std::uint64_t partitions) { woken_.fetch_or(partitions); }
+  // An event of another process that has just been committed, the news of it: handled at
+  // once where nothing stands in front of it, else found by a pass. By the thread of run_once().
+  void offer(Entry entry) { offered_.push_back(std::move(entry)); }
   bool has_work() const { return woken_.load() != 0; }
   std::size_t in_hand() const { return in_hand_.size(); }
 
@@ -112,13 +115,17 @@ class Relay {
   bool bury_next();
   bool run_next_single();
   bool hand_over_leaving();
+  bool take_offers();
+  bool run_offered(const Lane& lane, const Entry& entry);
   bool scan();
   void work_on_page(Transaction& tx, Page& page);
   void advance_lanes(const Page& page);
   void begin_work(Page& page);
   Duration idle_time() const;
 
-  void handle_together(Transaction& tx, const std::vector<Entry>& entries);
+  void handle_together(Transaction& tx, std::span<const Entry> entries);
+  void complete(Transaction& tx, std::span<const Entry> entries);
+  void note_delivered(std::size_t count, Instant begun);
   void recover(Transaction& tx, const Entry& orphan, std::vector<dead_letter::Undertaker::Burial>& parked);
   bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
@@ -143,6 +150,7 @@ class Relay {
   std::unordered_map<std::string, std::int64_t> in_hand_;  // what this relay has begun, and under which fence
   std::deque<Entry> singles_;  // to be run one by one
   std::vector<Finished> finished_;  // to be settled
+  std::vector<Entry> offered_;
   std::deque<dead_letter::Undertaker::Burial> burials_;
   std::atomic<std::uint64_t> woken_{~std::uint64_t{0}};
   std::atomic<bool> draining_{false};

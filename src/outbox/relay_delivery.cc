@@ -24,11 +24,9 @@ Message Relay::message_of(const Entry& entry) const {
   return message;
 }
 
-// Many events in the caller's transaction, with their inbox rows and their end.
-void Relay::handle_together(Transaction& tx, const std::vector<Entry>& entries) {
-  if (entries.empty()) return;
+// Many events in the caller's transaction, with their inbox rows.
+void Relay::handle_together(Transaction& tx, std::span<const Entry> entries) {
   std::vector<std::string> consumers, ids;
-  std::vector<tables::outbox::Completion> done;
   for (const Entry& entry : entries) {
     const Message message = message_of(entry);
     const bool untouched = entry.attempts == 0 && entry.crashes == 0 && !entry.out_of_order;
@@ -42,9 +40,13 @@ void Relay::handle_together(Transaction& tx, const std::vector<Entry>& entries) 
       consumer->handle(tx, message);
     }
     routing_.settle(tx, entry, EntryStatus::COMPLETED);
-    done.push_back({entry.id, Duration::zero()});
   }
   tables::inbox::record_new(tx, consumers, ids);
+}
+
+void Relay::complete(Transaction& tx, std::span<const Entry> entries) {
+  std::vector<tables::outbox::Completion> done;
+  for (const Entry& entry : entries) done.push_back({entry.id, Duration::zero()});
   tables::outbox::complete(tx, done, view_->worker, false);
 }
 

@@ -28,5 +28,101 @@ TEST_P(RelayTest, NothingIsSentThatItsConsumersFoundInAnothersPartition) {
   EXPECT_EQ(status_of("e1"), EntryStatus::PROCESSING);
 }
 
+// Offers come from PostgreSQL's notifications only.
+class RelayOfferTest : public RelayTest {
+ protected:
+  RelayOfferTest() {
+    routing_.add(Consumer{.name = "c2", .type = "local", .handle = [this](Transaction& tx, const Message& message) {
+                            tx.enqueue("INSERT INTO seen (id) VALUES ($1)", message.event.id);
+                          }});
+    db().write("prepare", [](Transaction& tx) { tx.execute("CREATE TABLE seen (id TEXT NOT NULL)"); });
+    relay_.run_once();  // the first pass, over nothing
+  }
+  Entry offer_of(const std::string& id) {
+    const std::string text =
+        db().read_result([&](Transaction& tx) { return tx.query(tables::outbox::kOffer, id).get<std::string>(0, 0); });
+    const auto entry = tables::outbox::read_offer(text);
+    EXPECT_TRUE(entry.has_value()) << text;
+    return entry.value_or(Entry{});
+  }
+  std::string seen() {
+    return db().read_result([](Transaction& tx) {
+      return tx.query("SELECT COALESCE(string_agg(id, ' '), '') FROM seen").get<std::string>(0, 0);
+    });
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Postgres, RelayOfferTest, testing::Values(Dialect::postgres),
+                         [](auto&) { return "postgres"; });
+
+TEST_P(RelayOfferTest, IsReadAsItStandsInTheTable) {
+  emit("e1", "local");
+  const Entry offered = offer_of("e1");
+  const auto found = db().read_result([](Transaction& tx) { return tables::outbox::find(tx, "e1"); });
+  EXPECT_EQ(offered.event.payload, found->event.payload);
+  EXPECT_EQ(offered.event.key, found->event.key);
+  EXPECT_EQ(offered.seq, found->seq);
+  EXPECT_EQ(offered.partition, found->partition);
+  EXPECT_EQ(offered.content_hash, found->content_hash);
+  EXPECT_EQ(offered.created_at, found->created_at);
+  EXPECT_FALSE(tables::outbox::read_offer("[1]"));
+  EXPECT_FALSE(tables::outbox::read_offer("17"));
+  EXPECT_FALSE(tables::outbox::read_offer("{"));
+}
+
+TEST_P(RelayOfferTest, IsHandledWithoutAPass) {
+  emit("e1", "local");
+  relay_.offer(offer_of("e1"));
+  relay_.run_once();
+  EXPECT_EQ(seen(), "e1");
+  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED);
+}
+
+TEST_P(RelayOfferTest, IsClaimedByAPassAndSentWhereItIsForABus) {
+  emit("e1");
+  relay_.offer(offer_of("e1"));
+  relay_.run_once();  // claims
+  EXPECT_EQ(status_of("e1"), EntryStatus::PROCESSING);
+  relay_.run_once();
+  EXPECT_EQ(bus_.sent, std::vector<std::string>{"e1"});
+}
+
+TEST_P(RelayOfferTest, WaitsForAnEarlierEventOfItsKey) {
+  emit("e1", "local");
+  emit("e2", "local");
+  relay_.offer(offer_of("e2"));
+  relay_.run_once();
+  EXPECT_EQ(seen(), "e1 e2") << "by a pass, in order";
+}
+
+TEST_P(RelayOfferTest, IsHandledOnceHoweverOftenItIsOffered) {
+  emit("e1", "local");
+  const Entry offered = offer_of("e1");
+  for (int i = 0; i < 3; ++i) {
+    relay_.offer(offered);
+    relay_.run_once();
+  }
+  EXPECT_EQ(seen(), "e1");
+}
+
+TEST_P(RelayOfferTest, StaysWhereItsKeyIsBlocked) {
+  db().write("block", [](Transaction& tx) {
+    tx.execute("INSERT INTO skald_blocked_key (key, event_id, since) VALUES ('k', 'earlier', 0)");
+  });
+  emit("e1", "local");
+  relay_.offer(offer_of("e1"));
+  relay_.run_once();
+  EXPECT_EQ(seen(), "");
+}
+
+TEST_P(RelayOfferTest, StaysWhereItsPartitionIsAnothersByNow) {
+  emit("e1", "local");
+  relay_.offer(offer_of("e1"));
+  lose_everything();
+  relay_.run_once();
+  EXPECT_EQ(seen(), "");
+  EXPECT_EQ(status_of("e1"), EntryStatus::PENDING);
+}
+
 }  // namespace
 }  // namespace skald::outbox

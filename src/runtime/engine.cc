@@ -17,6 +17,7 @@
 #include "runtime/receiving.h"
 #include "runtime/saga_threads.h"
 #include "runtime/steps.h"
+#include "runtime/story.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
 #include "store/tables/worker.h"
@@ -172,6 +173,7 @@ class Engine::Threads {
   outbox::JobBoard jobs_;
   runtime::SagaThreads sagas_;
   runtime::Receiving receiving_;
+  std::vector<Storyteller> tellers_;
 
  private:
   std::uint64_t own_partitions() const {
@@ -217,7 +219,12 @@ class Engine::Threads {
     }
     if (listener_) {
       std::uint64_t announced = 0;
-      for (int partition : listener_->drain()) announced |= std::uint64_t{1} << partition;
+      const Listener::Heard heard = listener_->drain();
+      for (const int partition : heard.partitions) announced |= std::uint64_t{1} << partition;
+      for (const auto& offer : heard.offers) {
+        if (auto entry = tables::outbox::read_offer(offer.text)) relay_.offer(std::move(*entry));
+        else announced |= std::uint64_t{1} << offer.partition;
+      }
       if (announced != 0) relay_.wake(announced);
       if ((announced & 1) != 0) sagas_.note_due(Duration::zero());  // see the sagas' announcement
     }
@@ -256,6 +263,7 @@ void Engine::on_settled(std::string type, Settled settled) {
   threads_->routing_.on_settled(std::move(type), std::move(settled));
 }
 void Engine::add_job(Job job) { threads_->jobs_.add(std::move(job)); }
+void Engine::tell(Storyteller teller) { threads_->tellers_.push_back(std::move(teller)); }
 void Engine::start() { threads_->start(); }
 void Engine::stop(Duration grace) { threads_->stop(grace); }
 Database& Engine::database() { return threads_->db_; }
@@ -297,6 +305,17 @@ std::string Engine::content_hash(const Event& event) const {
   return outbox::content_hash(event, threads_->options_.outbox.hash_key);
 }
 std::optional<Entry> Engine::find_entry(Transaction& tx, std::string_view id) { return tables::outbox::find(tx, id); }
+
+StoryPart Engine::story(Transaction& tx, const std::string& name) {
+  StoryPart out = runtime::tell(tx, threads_->sagas_, name);
+  for (const Storyteller& teller : threads_->tellers_) {
+    StoryPart part = teller(tx, name);
+    std::ranges::move(part.names, std::back_inserter(out.names));
+    std::ranges::move(part.lines, std::back_inserter(out.lines));
+    if (!out.owner) out.owner = std::move(part.owner);
+  }
+  return out;
+}
 
 void Engine::land(std::span<const Message> messages) {
   if (messages.empty()) return;

@@ -7,24 +7,26 @@ namespace skald::test {
 namespace {
 
 // Waits for the descriptor and drains, until something was heard.
-std::vector<int> hear(Listener& listener) {
+Listener::Heard hear_all(Listener& listener) {
   for (int i = 0; i < 100; ++i) {
     pollfd ready{listener.fd(), POLLIN, 0};
     poll(&ready, 1, 100);
-    if (auto heard = listener.drain(); !heard.empty()) return heard;
+    if (auto heard = listener.drain(); !heard.partitions.empty() || !heard.offers.empty()) return heard;
   }
   return {};
 }
+std::vector<int> hear(Listener& listener) { return hear_all(listener).partitions; }
 
 struct NeighbourlyHook final : CommitHook {
   void before_commit(Transaction& tx, std::span<const Event> events) override {
     for (const Event& event : events) tx.enqueue("INSERT INTO item VALUES ($1, 1)", event.key);
   }
   void after_commit(std::span<const Event>) noexcept override { ++untold; }
-  std::vector<int> news_for_others(std::span<const Event>) override { return {3, 17}; }
+  News news_for_others(std::span<const Event>) override { return news; }
   void after_told_commit(std::span<const Event>, std::span<const int> partitions) noexcept override {
     told.assign(partitions.begin(), partitions.end());
   }
+  News news{{3, 17}};
   int untold = 0;
   std::vector<int> told;
 };
@@ -45,6 +47,31 @@ TEST_F(Postgres, TellsOthersOfALoneCommitBehindItAndOfManyTogether) {
   EXPECT_EQ(hear(*listener), (std::vector<int>{3, 17}));
   for (int i = 0; hook.untold == 0 && i < 1000; ++i) emit(("m" + std::to_string(i)).c_str());
   EXPECT_EQ(hook.untold, 1) << "one that follows at once is left to the flush";
+}
+
+TEST_F(Postgres, OffersALoneEventWithTheNewsOfItUnlessItIsTooLong) {
+  NeighbourlyHook hook;
+  hook.news = {.partitions = {17}, .offer = "SELECT repeat('a ', amount::int) FROM item WHERE id = $1", .id = "a"};
+  const auto listener = other().listen();
+  hear(*listener);  // all, after LISTEN
+  const auto produce = [&](Database& from, int length) {  // the first of `from`, so it is a lone one
+    from.set_commit_hook(&hook);
+    from.write("fill", [&](Transaction& tx) { tx.execute("UPDATE item SET amount = $1 WHERE id = 'a'", length); });
+    from.write("produce", [&](Transaction& tx) {
+      const std::string key = "k" + std::to_string(length);
+      tx.emit({.id = "", .type = "t", .key = key, .subject = "", .payload = "{}", .traceparent = ""});
+    });
+    EXPECT_EQ(hook.untold, 0);
+    return hear_all(*listener);
+  };
+  const auto told = produce(db(), 2);
+  ASSERT_EQ(told.offers.size(), 1u);
+  EXPECT_EQ(told.offers[0].partition, 17);
+  EXPECT_EQ(told.offers[0].text, "a a ");
+  EXPECT_TRUE(told.partitions.empty());
+  const auto too_long = produce(other(), 4000);
+  EXPECT_TRUE(too_long.offers.empty());
+  EXPECT_EQ(too_long.partitions, std::vector{17});
 }
 
 TEST_F(Postgres, ACommitThatFailsTellsNobody) {
@@ -71,7 +98,7 @@ TEST_F(Postgres, AnnouncesPartitionsToAListenerTogether) {
   db().announce(std::vector{17, 3});
   db().announce(std::vector{3, 63, -1, 64});
   EXPECT_EQ(woken, 2);
-  EXPECT_TRUE(listener->drain().empty()) << "nothing is sent before the flush";
+  EXPECT_TRUE(listener->drain().partitions.empty()) << "nothing is sent before the flush";
   EXPECT_TRUE(db().flush_announcements());
   EXPECT_FALSE(db().flush_announcements());
   EXPECT_EQ(hear(*listener), (std::vector{3, 17, 63}));

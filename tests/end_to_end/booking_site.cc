@@ -2,6 +2,7 @@
 
 #include "bus/nats/nats_fixture.h"
 #include "http/idempotency.h"
+#include "http/story_paths.h"
 #include "runtime/wakeup.h"
 #include "skald/checklist.h"
 
@@ -52,6 +53,9 @@ void BookingTest::open(booking::Options options) {
   const host::BookingUnits all{&booking_, &course_, &notify_};
   connect(all);
   host::install_booking_system(env_, all, *routes_, {.booking = std::move(options)});
+  http::add_story_path(*routes_,
+                       {http::story_of({"booking", *booking_.engine}), http::story_of({"course", *course_.engine}),
+                        http::story_of({"notify", *notify_.engine})});
   for (host::Unit* unit : units()) unit->engine->start();
 }
 

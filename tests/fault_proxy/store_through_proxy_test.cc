@@ -237,7 +237,7 @@ std::size_t hear(Listener& listener) {
   for (int i = 0; i < 200; ++i) {
     pollfd ready{listener.fd(), POLLIN, 0};
     ::poll(&ready, 1, 50);
-    if (const auto heard = listener.drain(); !heard.empty()) return heard.size();
+    if (const auto heard = listener.drain(); !heard.partitions.empty()) return heard.partitions.size();
   }
   return 0;
 }
@@ -250,7 +250,7 @@ TEST_F(StoreThroughProxy, AListenerComesBackAfterACutAndReportsAllPartitions) {
   proxy.refuse(true);
   proxy.cut_all();
   const int before = proxy.connections();
-  while (proxy.connections() < before + 2) EXPECT_TRUE(listener->drain().empty());
+  while (proxy.connections() < before + 2) EXPECT_TRUE(listener->drain().partitions.empty());
   proxy.refuse(false);
   EXPECT_EQ(hear(*listener), static_cast<std::size_t>(kPartitions));
   direct->announce(std::vector{5});

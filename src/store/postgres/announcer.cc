@@ -37,6 +37,13 @@ Partitions read_partitions(std::string_view text) {
   return out;
 }
 
+std::vector<int> list_of(const Partitions& partitions) {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < partitions.size(); ++i)
+    if (partitions[i]) out.push_back(static_cast<int>(i));
+  return out;
+}
+
 Announcer::Announcer(Env env, const PostgresOptions& options) : env_(env), settings_(options) {
   settings_.set("synchronous_commit", "off");  // a notification has nothing to keep
 }

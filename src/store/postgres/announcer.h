@@ -22,6 +22,7 @@ using Partitions = std::bitset<kPartitions>;
 // "3,17" and back; what is no partition is left out.
 std::string write_partitions(const Partitions& partitions);
 Partitions read_partitions(std::string_view text);
+std::vector<int> list_of(const Partitions& partitions);
 
 class Announcer {
  public:

@@ -104,12 +104,13 @@ PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, con
 
 // The partitions that others hear of with the commit itself.
 std::vector<int> PostgresDatabase::tell_along(PostgresTransaction& tx) {
-  std::vector<int> news = required_hook(hook_).news_for_others(tx.emitted());
-  if (news.empty()) return news;
-  std::string payload = announcer_.claim_alone(news);
+  News news = required_hook(hook_).news_for_others(tx.emitted());
+  if (news.partitions.empty()) return {};
+  std::string payload = announcer_.claim_alone(news.partitions);
   if (payload.empty()) return {};
-  tx.notify_behind_commit(std::move(payload));
-  return news;
+  std::vector<int> told = news.partitions;
+  tx.notify_behind_commit(std::move(payload), std::move(news));
+  return told;
 }
 
 void PostgresDatabase::read(const Body& body) {

@@ -80,7 +80,8 @@ bool PostgresListener::subscribed() {
   return false;
 }
 
-std::vector<int> PostgresListener::drain() {
+Listener::Heard PostgresListener::drain() {
+  Heard out;
   Partitions heard;
   if (stage_ == Stage::disconnected) connect();
   if (stage_ == Stage::connecting) go_on_connecting();
@@ -95,13 +96,15 @@ std::vector<int> PostgresListener::drain() {
   }
   if (stage_ == Stage::listening) {
     while (PGnotify* notification = PQnotifies(connection_.get())) {
-      heard |= read_partitions(notification->extra);
+      const std::string_view text = notification->extra;
+      const std::size_t end = text.find(' ');
+      const Partitions partitions = read_partitions(text.substr(0, end));
+      if (end == text.npos || partitions.count() != 1) heard |= partitions;
+      else out.offers.push_back({list_of(partitions).front(), std::string(text.substr(end + 1))});
       PQfreemem(notification);
     }
   }
-  std::vector<int> out;
-  for (std::size_t i = 0; i < heard.size(); ++i)
-    if (heard[i]) out.push_back(static_cast<int>(i));
+  out.partitions = list_of(heard);
   return out;
 }
 

@@ -23,7 +23,7 @@ class PostgresListener final : public Listener {
   int fd() const override { return watch_; }
   // After each LISTEN, the first one too, all partitions: what was announced
   // before it was not heard.
-  std::vector<int> drain() override;
+  Heard drain() override;
 
  private:
   enum class Stage { disconnected, connecting, subscribing, listening };

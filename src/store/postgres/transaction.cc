@@ -170,16 +170,28 @@ void PostgresTransaction::commit() {
   if (stage_ == Stage::waiting && witness_.sql.empty()) exchange();
   const std::size_t index = connection_.batch_size();
   connection_.add("COMMIT");
-  if (!notification_.empty()) {
-    const Param params[] = {std::string_view(kChannel), notification_};
-    connection_.follow_with(kNotify, params);
-  }
+  if (!notification_.empty()) follow_with_notification();
   committing_ = true;
   exchange();
   if (connection_.tag(index) != "COMMIT") {
     failure_ = Failed{Failure::sql_error, "25P02", "the server rolled the transaction back instead", index};
     raise(*failure_);
   }
+}
+
+void PostgresTransaction::follow_with_notification() {
+  if (news_.offer.empty()) {
+    const Param params[] = {std::string_view(kChannel), notification_};
+    connection_.follow_with(kNotify, params);
+    return;
+  }
+  // A notification must be shorter than 8,000 bytes.
+  const std::string sql =
+      "WITH offer(text) AS (" + std::string(news_.offer) +
+      ") SELECT pg_notify($2, CASE WHEN octet_length(text) < 7900 THEN $3::text || ' ' || text ELSE $3::text END) "
+      "FROM offer";
+  const Param params[] = {news_.id, std::string_view(kChannel), notification_};
+  connection_.follow_with(sql, params);
 }
 
 void PostgresTransaction::rollback() noexcept {

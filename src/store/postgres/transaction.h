@@ -41,7 +41,10 @@ class PostgresTransaction final : public Transaction {
   Dialect dialect() const override { return Dialect::postgres; }
 
   // Sent right behind the COMMIT, on the same session.
-  void notify_behind_commit(std::string payload) { notification_ = std::move(payload); }
+  void notify_behind_commit(std::string payload, News news) {
+    notification_ = std::move(payload);
+    news_ = std::move(news);
+  }
   // Ends it; throws what the last round trip met. Then rollback() must follow.
   void commit();
   // Undoes everything; what goes wrong in it ends the session, which undoes it too.
@@ -77,6 +80,7 @@ class PostgresTransaction final : public Transaction {
   std::string savepoint_name() const;
   void leave_savepoint();
   void undo_savepoint();
+  void follow_with_notification();
 
   Connection& connection_;
   Mode mode_;
@@ -86,6 +90,7 @@ class PostgresTransaction final : public Transaction {
   std::string id_;
   Witness witness_;
   std::string notification_;
+  News news_;
   std::optional<std::size_t> note_index_;  // in the batch, while it waits there
   std::optional<Time> now_;
   std::vector<Savepoint> savepoints_;

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "skald/database.h"
 
@@ -15,5 +16,11 @@ bool record(Transaction& tx, std::string_view consumer, std::string_view event_i
 // For events that nobody can have handled yet: travels with the commit, which
 // fails where that was wrong.
 void record_new(Transaction& tx, std::span<const std::string> consumers, std::span<const std::string> event_ids);
+
+struct Handled {
+  std::string consumer;
+  Time at{};
+};
+std::vector<Handled> of(Transaction& tx, std::string_view event_id);
 
 }  // namespace skald::tables::inbox

@@ -52,6 +52,14 @@ struct Pending {
 };
 Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit);
 
+// A lone new event as a text, by its id as $1, and back; nothing where it is no such text.
+extern const std::string_view kOffer;
+std::optional<Entry> read_offer(std::string_view text);
+
+// COMPLETED, without asking first: the transaction fails at its next round trip where the
+// entry is not owned, not new, or not the first of its key (PostgreSQL).
+void complete_offered(Transaction& tx, std::string_view worker, const Position& position, std::string_view id);
+
 // PROCESSING under `worker`; the attempt counts from here on.
 void claim(Transaction& tx, std::span<const std::string> ids, std::string_view worker);
 
@@ -98,6 +106,9 @@ struct Filter {
   std::size_t limit = 50;
 };
 std::vector<Entry> list(Transaction& tx, const Filter& filter);   // newest first
+
+// The latest of this subject, which is not empty; latest first.
+std::vector<Entry> about(Transaction& tx, std::string_view subject, std::size_t limit);
 
 // Partitions with something due at `now`, and when the next retry is due.
 struct Backlog {

@@ -89,7 +89,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 5> steps = {
+  static const std::array<Migration, 6> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -109,6 +109,10 @@ std::span<const Migration> migrations() {
       Migration{.version = 5,
                 .name = "events of other services",
                 .sql = "ALTER TABLE skald_outbox ADD COLUMN source TEXT NOT NULL DEFAULT '';",
+                .postgres_sql = ""},
+      Migration{.version = 6,
+                .name = "events by their subject",
+                .sql = "CREATE INDEX skald_outbox_subject ON skald_outbox (subject) WHERE subject <> '';",
                 .postgres_sql = ""}};
   return steps;
 }

@@ -1,0 +1,59 @@
+// The columns of skald_outbox as they are read, in one order.
+#pragma once
+
+#include <vector>
+
+#include "skald/database.h"
+#include "skald/entry.h"
+
+namespace skald::tables::outbox {
+
+#define SKALD_ENTRY_COLUMNS                                                                               \
+  "id, seq, partition, key, type, subject, payload, traceparent, content_hash, status, attempts, "        \
+  "retries_max, crashes, next_retry_at, last_error, locked_by, locked_at, took, created_at, updated_at, " \
+  "version, out_of_order, source"
+
+inline constexpr std::size_t kColumnCount = 23;
+
+// `text` and `number` give the next column each.
+Entry read_entry(const auto& text, const auto& number) {
+  Entry e;
+  e.id = text();
+  e.event.id = e.id;
+  e.seq = number();
+  e.partition = static_cast<int>(number());
+  e.event.key = text();
+  e.event.type = text();
+  e.event.subject = text();
+  e.event.payload = text();
+  e.event.traceparent = text();
+  e.content_hash = text();
+  e.status = static_cast<EntryStatus>(number());
+  e.attempts = static_cast<int>(number());
+  e.retries_max = static_cast<int>(number());
+  e.crashes = static_cast<int>(number());
+  e.next_retry_at = from_micros(number());
+  e.last_error = text();
+  e.locked_by = text();
+  e.locked_at = from_micros(number());
+  e.took = Duration(number());
+  e.created_at = from_micros(number());
+  e.updated_at = from_micros(number());
+  e.version = number();
+  e.out_of_order = number() != 0;
+  e.source = text();
+  return e;
+}
+
+inline Entry entry_at(const Rows& rows, std::size_t row) {
+  std::size_t c = 0;
+  return read_entry([&] { return rows.get<std::string>(row, c++); }, [&] { return rows.get<std::int64_t>(row, c++); });
+}
+
+inline std::vector<Entry> entries_in(const Rows& rows) {
+  std::vector<Entry> out;
+  for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(entry_at(rows, i));
+  return out;
+}
+
+}  // namespace skald::tables::outbox
