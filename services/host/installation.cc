@@ -108,10 +108,12 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
     if (wants(settings, "order")) add_order(env, settings, purpose, unit);
   }
   if (uses_nats(settings) && wants_any_of(settings, kBookingSystem))
-    asking_ = std::make_unique<Asking>(
-        env, AskingOptions{.nats = nats_options(settings),
-                           .timeout = settings.duration("nats.timeout"),
-                           .open_max = static_cast<std::size_t>(settings.integer("http.threads") * 3 / 4 + 1)});
+    asking_ = as_set([&] {
+      return std::make_unique<Asking>(
+          env, AskingOptions{.nats = nats_options(settings),
+                             .timeout = settings.duration("nats.timeout"),
+                             .open_max = static_cast<std::size_t>(settings.integer("http.threads") * 3 / 4 + 1)});
+    });
   if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, publish);
   if (asking_ && wants(settings, "user-api")) add_gateway(env, settings, std::move(publish));
   add_watching(env, metrics);
@@ -205,15 +207,8 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
     return wants(settings, name) ? &add_unit(env, settings, purpose, part, name) : nullptr;
   };
   const BookingUnits units{.booking = unit(Part::booking), .course = unit(Part::course), .notify = unit(Part::notify)};
-  if (uses_nats(settings)) {
-    try {
-      connect_by_nats(env, units, nats_options(settings));
-    } catch (const Invalid& error) {
-      throw Invalid("BAD_SETTING", error.what());
-    }
-  } else {
-    connect_in_process(units);
-  }
+  if (uses_nats(settings)) as_set([&] { connect_by_nats(env, units, nats_options(settings)); });
+  else connect_in_process(units);
   const std::string& url = settings.text("booking.webhook");
   if (!url.empty() && units.notify != nullptr)
     notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));

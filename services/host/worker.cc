@@ -1,4 +1,6 @@
 // skald worker
+#include <algorithm>
+
 #include "cli/command.h"
 #include "host/installation.h"
 #include "host/program.h"
@@ -11,7 +13,10 @@ int work(Program& program) {
     throw Invalid(
         "BAD_SETTING",
         "skald worker needs --db postgresql://…: a SQLite file belongs to one process, which is `skald serve`");
-  if (program.settings.text("donation.webhook").empty())
+  const auto services = program.settings.list("services");
+  const bool donates =
+      std::ranges::any_of(services, [](const auto& name) { return name == "all" || name == "donation"; });
+  if (donates && program.settings.text("donation.webhook").empty())
     throw Invalid("BAD_SETTING",
                   "skald worker needs donation.webhook (SKALD_DONATION_WEBHOOK), the one that the servers have: "
                   "without it donations would count as announced though nobody was told");

@@ -117,6 +117,7 @@ TEST_F(OpenApiTest, EveryPathAnswersAsItSays) {
            {"/api/outbox",
             server_.request("GET", "/donation/donations/r1").json().at("outbox").at("id").as_string().c_str()},
            {"/api/sagas", order.at("sagaId").as_string().c_str()},
+           {"/api/story", order.at("id").as_string().c_str()},
            {"/order/products", "lamp"},
            {"/order/orders", order.at("id").as_string().c_str()}};
   document_ = server_.request("GET", "/openapi.json").json();
