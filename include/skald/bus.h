@@ -33,11 +33,14 @@ struct Outcome {
   Verdict verdict = Verdict::delivered;
   std::string error;
   std::optional<Duration> retry_after;  // what the receiver asked for
+  bool at_once = false;                 // a retry that need not wait, but for its bus to be ready
 
   static Outcome ok() { return {}; }
   static Outcome failed(std::string why, std::optional<Duration> after = std::nullopt) {
     return {Verdict::retry, std::move(why), after};
   }
+  // The way broke while it was under way: nothing is known of it, and nothing held against it.
+  static Outcome cut_off(std::string why) { return {Verdict::retry, std::move(why), std::nullopt, true}; }
   static Outcome refused(std::string why) { return {Verdict::refused, std::move(why), std::nullopt}; }
 };
 

@@ -121,7 +121,9 @@ bool Relay::settle() {
       if (refused || exhausted) {
         dead.push_back({f.entry, refused ? "REFUSED" : "RETRIES_EXHAUSTED", f.outcome.error, blocks_keys()});
       } else {
-        const Duration wait = backoff(options_, f.entry.attempts, f.outcome.retry_after, env_.random);
+        const Duration wait = f.outcome.at_once
+                                  ? Duration::zero()
+                                  : backoff(options_, f.entry.attempts, f.outcome.retry_after, env_.random);
         tables::outbox::reschedule(tx, f.entry, tx.now() + wait, cut_text(f.outcome.error, kErrorBytesMax));
       }
     }

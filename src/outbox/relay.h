@@ -12,7 +12,7 @@
 // | partition taken by another      | nothing of this relay's commits: the fence is checked first in every transaction |
 // | database unreachable            | nothing is lost; tried again after a pause      |
 // | bus down                        | nothing is claimed for it and no attempt is spent; its keys wait, others go on |
-// | bus breaks with events under way | they end as retries: whether they arrived is not known |
+// | bus breaks with events under way | whether they arrived is not known: sent again as soon as it is ready, the attempt counted |
 // | bus lost what it acknowledged   | it is held; the last minutes of the partitions owned are given to it again |
 // | partition taken from another    | the same for that partition: where its events went is not known |
 // | process dies while giving again | the next owner takes the partition over, and gives again |

@@ -39,7 +39,7 @@ class ScriptedBus final : public Bus {
     while (answers && !waiting_.empty()) {
       const Done done = std::move(waiting_.front());
       waiting_.pop_front();
-      done(Outcome::ok());
+      done(answer);
     }
   }
   std::size_t in_flight() const override { return waiting_.size(); }
@@ -68,6 +68,7 @@ class ScriptedBus final : public Bus {
   void acknowledge() { unacknowledged_ = 0; }
 
   bool answers = false;
+  Outcome answer;
   bool ready = true;
   bool forgetful = false;  // may be held
   bool held = false;

@@ -48,6 +48,23 @@ TEST_P(RelayKeepingTest, WhatWaitedForABusGoesOnceItIsReadyWithoutAnotherWakeUp)
   EXPECT_EQ(entry("e2").attempts, 1);
 }
 
+TEST_P(RelayKeepingTest, WhatWasUnderWayWhenTheBusBrokeIsSentAgainAsSoonAsItIsReady) {
+  bus_.answers = false;
+  emit("e1", "sent");
+  run();
+  bus_.answers = true;
+  bus_.ready = false;
+  bus_.answer = Outcome::cut_off("the connection broke");
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::FAILED);
+  EXPECT_EQ(entry("e1").attempts, 1) << "one that breaks its bus each time must come to an end";
+  bus_.ready = true;
+  bus_.answer = Outcome::ok();
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED);
+  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e1"));
+}
+
 TEST_P(RelayKeepingTest, WhatABusMayHaveLostIsGivenAgainInOrderBeforeAnythingNew) {
   for (const char* id : {"e1", "e2", "e3"}) emit(id, "sent");
   run();

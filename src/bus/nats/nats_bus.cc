@@ -225,7 +225,7 @@ void NatsBus::expire_waiting() {
                             : phase_ == Phase::held ? "what NATS may have lost is being sent again first"
                             : why_.empty()          ? "the NATS stream was not found in time"
                                                     : why_;
-    ended_.push_back({std::move(waiting_.front().done), Outcome::failed(why)});
+    ended_.push_back({std::move(waiting_.front().done), Outcome::cut_off(why)});
     waiting_.pop_front();
   }
 }
@@ -242,6 +242,7 @@ Outcome NatsBus::outcome_of(const NatsReply& reply, const std::string& id) {
   }
   if (reply.kind == NatsReply::Kind::nobody && (phase_ == Phase::ready || phase_ == Phase::held)) look_again();
   const std::string why = "NATS did not take the event: " + answer.error;
+  if (reply.kind == NatsReply::Kind::lost) return Outcome::cut_off(why);
   return answer.status == 400 ? Outcome::refused(why + "; mend the stream or the event, then replay it")
                               : Outcome::failed(why);
 }

@@ -4,8 +4,9 @@
 //
 // What becomes of an event:
 //   acknowledged (a duplicate too)                 delivered
-//   no answer in time, the connection broke        retry: whether it arrived is not known
-//   not connected until the time was up            retry
+//   no answer in time                              retry: whether it arrived is not known
+//   the connection broke                           the same, at once
+//   not connected until the time was up            retry, at once
 //   JetStream cannot now (full, no leader)         retry
 //   too large, not permitted, a bad request        refused
 //

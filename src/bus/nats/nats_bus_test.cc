@@ -127,6 +127,7 @@ TEST_F(NatsBusTest, AnEventWhoseAcknowledgementIsLostIsRetriedAndStoredOnce) {
   proxy.at_message("event-1", FaultProxy::Fault::lose_answer);
   const Outcome lost = send("event-1");
   EXPECT_EQ(lost.verdict, Verdict::retry);
+  EXPECT_TRUE(lost.at_once);
   EXPECT_FALSE(lost.error.empty());
   EXPECT_EQ(NatsPeer(server.url()).stored_ids(topic), (std::vector<std::string>{"event-0", "event-1"}));
   EXPECT_EQ(send("event-1").verdict, Verdict::delivered);
