@@ -1,5 +1,7 @@
 #include "notify/paths.h"
 
+#include <algorithm>
+
 #include "notify/record.h"
 
 namespace notify {
@@ -14,16 +16,18 @@ NotificationView view_of(const Notification& row) {
   return {row.id, row.booking_id, row.kind, row.text, row.channel, row.at};
 }
 
-// Others' notifications are not there for a customer: no refusal tells of a booking.
+// Others' notifications are not there for a customer: no refusal tells of a booking. In the
+// order in which they were told; one transaction may tell of several, at one time. There is one
+// of each kind at most, so all of them are read.
 std::vector<Notification> select_notifications(Transaction& tx, const Request& request, const Page& page) {
   const std::string& booking = request.param("id");
-  const std::string after = page.after(1)[0];
   if (booking.size() > kIdMax || booking.find('\0') != booking.npos) return {};
-  if (request.caller.role == skald::Role::customer)
-    return tx.select<Notification>("WHERE booking_id = $1 AND id > $2 AND customer = $3 ORDER BY id LIMIT $4", booking,
-                                   after, request.caller.subject, page.limit + 1);
-  return tx.select<Notification>("WHERE booking_id = $1 AND id > $2 ORDER BY id LIMIT $3", booking, after,
-                                 page.limit + 1);
+  auto rows = tx.select<Notification>("WHERE booking_id = $1", booking);
+  std::erase_if(rows, [&](const Notification& row) { return !request.caller.may_see(row.customer); });
+  std::ranges::sort(rows, {}, [](const Notification& row) { return std::pair(row.at, row.kind); });
+  const auto last = std::ranges::find(rows, page.after(1)[0], &Notification::id);
+  if (last != rows.end()) rows.erase(rows.begin(), last + 1);
+  return rows;
 }
 
 }  // namespace

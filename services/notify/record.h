@@ -10,6 +10,7 @@ namespace notify {
 
 inline constexpr std::size_t kIdMax = 64;  // of a booking
 
+// In the order in which one may follow another.
 enum class Kind { CONFIRMED, FAILED, CANCELLED };
 BOOST_DESCRIBE_ENUM(Kind, CONFIRMED, FAILED, CANCELLED)
 

@@ -7,7 +7,7 @@ namespace {
 
 skald::StoryPart tell(skald::Transaction& tx, const std::string& name) {
   skald::StoryPart out;
-  for (const auto& one : tx.select<Notification>("WHERE booking_id = $1 ORDER BY at", name))
+  for (const auto& one : tx.select<Notification>("WHERE booking_id = $1 ORDER BY at, id", name))
     out.lines.push_back(
         {one.at, "notification",
          std::string(skald::enum_name(one.kind)) + " told by " + std::string(skald::enum_name(one.channel)), one.id,

@@ -129,6 +129,22 @@ TEST_P(NotifyTest, CustomersSeeTheirOwnNotificationsAndNoOthers) {
   EXPECT_EQ(seen_by(Role::admin, "lee"), 1u);
 }
 
+TEST_P(NotifyTest, WhatOneTransactionTellsIsShownInTheOrderOfItsEvents) {
+  notify::install(*engine_, *routes_, env_, {.webhook = nullptr});
+  for (const std::string booking : {"b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"}) {
+    land(booking + ".1", "booking.confirmed", booking, to_json(news(booking)));
+    land(booking + ".2", "booking.cancelled", booking, to_json(news(booking)));
+  }
+  start();  // and finds them all
+  for (const std::string booking : {"b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"}) {
+    settle(booking);
+    const auto all = of(booking);
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].kind, Kind::CONFIRMED);
+    EXPECT_EQ(all[1].kind, Kind::CANCELLED);
+  }
+}
+
 TEST_P(NotifyTest, NotificationsArePaged) {
   open();
   take("e1", "booking.confirmed", "b1", news("b1"));
