@@ -105,6 +105,11 @@ TEST_F(GatewayTest, ABookingGoesThroughAllProcessesAndItsStreamTellsIt) {
   EXPECT_EQ(ask(kim_, "POST", "/booking/bookings/" + id + "/cancel", R"({"reason":"rain"})").status, 200);
   EXPECT_THAT(stream.read_until("event: RELEASED"), HasSubstr("event: CANCELLED"));
 
+  const auto story = ask(kim_, "GET", "/api/story/" + std::string(first.json().at("number").as_string()));
+  for (const char* line : {"slot.reserved emitted", "CONFIRMED told by log", "CANCELLED by kim"})
+    EXPECT_THAT(story.body, HasSubstr(line)) << "of course, notify and booking";
+  EXPECT_EQ(ask(token("customer", "lee"), "GET", "/api/story/" + id).status, 404);
+
   const auto invariants = ask(admin_, "GET", "/booking/invariants");
   EXPECT_TRUE(invariants.json().at("ok").as_bool()) << invariants.body;
 }
