@@ -32,7 +32,7 @@ TEST_P(RelayTest, NothingIsSentThatItsConsumersFoundInAnothersPartition) {
 class RelayOfferTest : public RelayTest {
  protected:
   RelayOfferTest() {
-    routing_.add(Consumer{.name = "c2", .type = "local", .handle = [this](Transaction& tx, const Message& message) {
+    routing_.add(Consumer{.name = "c2", .type = "local", .handle = [](Transaction& tx, const Message& message) {
                             tx.enqueue("INSERT INTO seen (id) VALUES ($1)", message.event.id);
                           }});
     db().write("prepare", [](Transaction& tx) { tx.execute("CREATE TABLE seen (id TEXT NOT NULL)"); });
