@@ -54,7 +54,7 @@ void Answering::work(NatsQuestion question, Instant arrived) {
       throw Unavailable("NATS_TOO_LATE", "the service " + options_.service + " came to it too late, and left it");
     answered.body = answer(answered.question);
   } catch (...) {
-    answered.error = std::current_exception();
+    answered.error = write_nats_error();
   }
   {
     const std::lock_guard lock(mutex_);
@@ -82,7 +82,7 @@ Duration Answering::step() {
     answered = std::exchange(answered_, {});
   }
   for (const Answered& one : answered) {
-    if (one.error) responder_.fail(one.question, one.error);
+    if (one.error) responder_.fail(one.question, *one.error);
     else responder_.answer(one.question, one.body);
     --open_;
   }

@@ -7,8 +7,8 @@
 
 #include <atomic>
 #include <deque>
-#include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "bus/nats/request_reply.h"
@@ -46,7 +46,7 @@ class Answering {
   struct Answered {
     NatsQuestion question;
     std::string body;
-    std::exception_ptr error = {};
+    std::optional<NatsError> error = {};
   };
 
   void take(NatsQuestion question);

@@ -105,11 +105,14 @@ std::string Asking::send(const std::string& subject, std::string body, Duration 
     questions_.push_back(std::move(question));
   }
   loop_.wake();
+  Told told;
   try {
-    return answer.get();
+    told = answer.get();
   } catch (const std::future_error&) {
     throw CommitUnknown("NATS_ANSWER_UNKNOWN", "this process ended before " + subject + " had answered");
   }
+  if (told.error) std::rethrow_exception(read_nats_error(told.error->header, told.error->text));
+  return std::move(told.body);
 }
 
 void Asking::tell_news(std::string_view topic) {
@@ -135,18 +138,20 @@ Duration Asking::step() {
 }
 
 void Asking::put(Question question) {
-  const auto promise = std::make_shared<std::promise<std::string>>(std::move(question.answer));
+  const auto promise = std::make_shared<std::promise<Told>>(std::move(question.answer));
   try {
     requester_.request(std::move(question.subject), std::move(question.body), question.timeout,
                        [promise](const NatsRequester::Answer& answer) {
+                         Told told;
                          try {
-                           promise->set_value(answer.body());
+                           told.body = answer.body();
                          } catch (const std::exception&) {
-                           promise->set_exception(std::current_exception());
+                           told.error = write_nats_error();
                          }
+                         promise->set_value(std::move(told));
                        });
   } catch (const std::exception&) {
-    promise->set_exception(std::current_exception());
+    promise->set_value({.body = {}, .error = write_nats_error()});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,10 +53,15 @@ class Asking {
   void tell_news(std::string_view topic);
 
  private:
+  // Errors go from thread to thread as text.
+  struct Told {
+    std::string body;
+    std::optional<NatsError> error = {};
+  };
   struct Question {
     std::string subject, body;
     Duration timeout;
-    std::promise<std::string> answer;
+    std::promise<Told> answer;
   };
 
   Response ask(const std::string& service, const Request& request, Duration timeout);

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "bus/nats/error_header.h"
 #include "bus/nats/link.h"
 #include "skald/env.h"
 
@@ -100,9 +101,9 @@ class NatsResponder {
   // Once for each question, before or after the connection was made anew. While there
   // is none the answer is lost, and whoever asked is told that it is not known.
   void answer(const NatsQuestion& question, std::string_view body);
-  // What is of the family in skald/error.h is thrown at the asker, anything else is
-  // CommitUnknown there.
-  void fail(const NatsQuestion& question, std::exception_ptr error);
+  // write_nats_error() makes one of what is caught, in whatever thread. What is of the family
+  // in skald/error.h is thrown at the asker, anything else is CommitUnknown there.
+  void fail(const NatsQuestion& question, const NatsError& error);
 
   // Takes no more questions; the server gives them to others of the group. Those on
   // their way to us come still, until has_retired().

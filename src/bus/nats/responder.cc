@@ -28,21 +28,16 @@ void NatsResponder::take(const NatsMessage& message) {
   try {
     handler_(std::move(question));
   } catch (...) {
-    fail({"", reply}, std::current_exception());
+    fail({"", reply}, write_nats_error());
   }
 }
 
 void NatsResponder::answer(const NatsQuestion& question, std::string_view body) { send(question.reply, body, ""); }
 
-void NatsResponder::fail(const NatsQuestion& question, std::exception_ptr error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (...) {
-    const NatsError written = write_nats_error();
-    env_.observer.log(Observer::Level::warn, "a question over NATS could not be answered",
-                      "\"subject\":" + to_json(subject_) + ",\"error\":" + to_json(written.header));
-    send(question.reply, written.text, written.header);
-  }
+void NatsResponder::fail(const NatsQuestion& question, const NatsError& error) {
+  env_.observer.log(Observer::Level::warn, "a question over NATS could not be answered",
+                    "\"subject\":" + to_json(subject_) + ",\"error\":" + to_json(error.header));
+  send(question.reply, error.text, error.header);
 }
 
 void NatsResponder::send(const std::string& to, std::string_view body, const std::string& error) {
