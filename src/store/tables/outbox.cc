@@ -200,6 +200,7 @@ Pending pending(Transaction& tx, std::string_view worker, std::span<const Positi
     out.entries.push_back(entry_at(rows, i));
     if (rows.get<bool>(i, kColumnCount + 1)) out.blocked_keys.push_back(out.entries.back().event.key);
   }
+  if (positions.size() == 1) std::ranges::sort(out.entries, {}, &Entry::seq);
   return out;
 }
 
