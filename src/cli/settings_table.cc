@@ -19,7 +19,7 @@ constexpr Setting kSettings[] = {
     {"nats.ca", Kind::text, "", "authorities that may vouch for NATS, a file; empty: the system's", 0, 4096},
     {"nats.cert", Kind::text, "", "the certificate that is shown to NATS, a file", 0, 4096},
     {"nats.key", Kind::text, "", "and its key, a file", 0, 4096},
-    {"nats.timeout", Kind::duration, "5s", "how long a service of another process may take to answer", 1, 300},
+    {"nats.timeout", Kind::duration, "30s", "how long a service of another process may take to answer", 1, 300},
     {"services", Kind::list, "all", "the services to run, separated by commas", 1, 1000},
     {"log.level", Kind::choice, "info", "the least that is logged", 0, 0, "debug|info|warn|error|critical"},
     {"auth.secret", Kind::secret, "", "signs and verifies tokens; long and random", kSecretBytesMin, 1024},

@@ -3,8 +3,9 @@
 // transaction: nothing is lost, the order per donor is kept, every repeat has the
 // same id and bytes, repeats are at most kills x sends in flight, and a frozen
 // worker is taken over within 10 s.
-//   skald_chaos [--sagas] [--seconds N] [--rate N] [--freezes N] [--seed N]
-// With --sagas it is the order service that suffers: order_chaos.cc.
+//   skald_chaos [--sagas | --booking] [--seconds N] [--rate N] [--freezes N] [--seed N]
+// With --sagas it is the order service that suffers: order_chaos.cc; with --booking the
+// booking system over NATS: booking_chaos.cc.
 #include <signal.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <random>
 #include <string_view>
 
+#include "chaos/booking_chaos.h"
 #include "chaos/order_chaos.h"
 #include "chaos/site.h"
 #include "chaos/traffic.h"
@@ -31,7 +33,9 @@ Options parse(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   Options out;
   out.sagas = std::ranges::find(words, "--sagas") != words.end();
+  out.booking = std::ranges::find(words, "--booking") != words.end();
   if (out.sagas) out.seconds = 60, out.rate = 40;
+  if (out.booking) out.seconds = 300, out.rate = 200;
   const auto number = [&](std::string_view name, auto& value) {
     const auto found = std::ranges::find(words, name);
     if (found != words.end() && found + 1 != words.end())
@@ -129,5 +133,12 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   const auto options = skald::chaos::parse(argc, argv);
-  return options.sagas ? skald::chaos::run_orders(options) : skald::chaos::run(options);
+  try {
+    return options.booking ? skald::chaos::run_bookings(options)
+           : options.sagas ? skald::chaos::run_orders(options)
+                           : skald::chaos::run(options);
+  } catch (const std::exception& error) {  // caught, so that what was started is stopped
+    std::printf("FAILED: %s\n", error.what());
+    return 1;
+  }
 }

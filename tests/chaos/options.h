@@ -5,6 +5,7 @@ namespace skald::chaos {
 
 struct Options {
   bool sagas = false;              // the order service instead of the outbox
+  bool booking = false;            // or the booking system, distributed
   int seconds = 120, rate = 500, freezes = 3;
   unsigned seed = 1;
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "skald/database.h"
 
@@ -11,12 +12,20 @@ namespace skald::chaos {
 
 class Watcher {
  public:
-  explicit Watcher(const std::string& url)
-      : db_(open_postgres({*clock_, *random_, silent_observer()}, {.url = url, .connections = 2})) {}
+  explicit Watcher(const std::string& url, const std::string& schema = "")
+      : db_(open_postgres({*clock_, *random_, silent_observer()}, {.url = url, .schema = schema, .connections = 2})) {}
 
   template <class... Args>
   std::int64_t number(std::string_view sql, const Args&... args) {
     return db_->read_result([&](Transaction& tx) { return tx.query(sql, args...).template get<std::int64_t>(0, 0); });
+  }
+  std::vector<std::string> texts(std::string_view sql) {
+    return db_->read_result([&](Transaction& tx) {
+      const Rows rows = tx.query(sql);
+      std::vector<std::string> out;
+      for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(rows.get<std::string>(i, 0));
+      return out;
+    });
   }
   // On the server: this process has nothing to wait with.
   void pause(int milliseconds) {

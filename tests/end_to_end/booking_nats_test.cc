@@ -55,7 +55,7 @@ TEST_P(BookingOverNats, AServerThatComesBackEmptyIsGivenWhatItHadAcknowledged) {
   book_some(20);
   until_published();  // the server alone has it now
   nats_->stop();
-  nats_->empty();
+  nats_->store().empty();
   nats_->start();
   refuse_arrivals(false);
   book_some(10);
@@ -66,7 +66,7 @@ TEST_P(BookingOverNats, AServerThatIsEmptiedAmidBookingsLosesNone) {
   for (int round = 0; round < 3; ++round) {
     book_some(10);
     nats_->stop();
-    nats_->empty();
+    nats_->store().empty();
     book_some(5);
     nats_->start();
     book_some(5);
@@ -77,13 +77,13 @@ TEST_P(BookingOverNats, AServerThatIsEmptiedAmidBookingsLosesNone) {
 TEST_P(BookingOverNats, ConsumersThatAreAheadOfTheirStreamGetWhatIsNew) {
   settle();
   nats_->stop_cleanly();
-  nats_->save();
+  nats_->store().save();
   nats_->start();
   book_some(20);
   for (const BookingView& one : made_) becomes(one.id, Status::CONFIRMED);
   settle();
   nats_->stop_cleanly();
-  for (const char* topic : {"booking", "course"}) nats_->restore_messages(nats_stream(topic));
+  for (const char* topic : {"booking", "course"}) nats_->store().restore_messages(nats_stream(topic));
   nats_->start();
   book_some(20);
   all_confirmed();
@@ -95,7 +95,7 @@ TEST_P(BookingOverNats, WhoStartsAgainGivesWhatTheServerHasLostMeanwhile) {
   book_some(10);
   until_published();
   nats_->stop();
-  nats_->empty();
+  nats_->store().empty();
   refuse_arrivals(false);
   restart();  // nobody is left who saw the old server
   nats_->start();

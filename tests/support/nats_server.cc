@@ -21,11 +21,6 @@ std::string program() {
   throw std::runtime_error("nats-server is not installed; run tools/install.sh test");
 }
 
-void replace(const std::filesystem::path& from, const std::filesystem::path& to) {
-  std::filesystem::remove_all(to);
-  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
-}
-
 }  // namespace
 
 std::string shared_nats_url() {
@@ -84,17 +79,6 @@ void NatsServer::end(int signal) {
   waitpid(pid_, nullptr, 0);
   close(log_);
   pid_ = log_ = -1;
-}
-
-void NatsServer::empty() { std::filesystem::remove_all(folder() / "store"); }
-
-void NatsServer::save() { replace(folder() / "store", folder() / "saved"); }
-
-void NatsServer::restore() { replace(folder() / "saved", folder() / "store"); }
-
-void NatsServer::restore_messages(const std::string& stream) {
-  const auto messages = std::filesystem::path("jetstream") / "$G" / "streams" / stream / "msgs";
-  replace(folder() / "saved" / messages, folder() / "store" / messages);
 }
 
 }  // namespace skald::test

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "support/nats_store.h"
 #include "support/test_database.h"
 
 namespace skald::test {
@@ -34,13 +35,8 @@ class NatsServer {
   void start();         // on the same port; returns when it takes connections
   void restart() { stop(), start(); }
 
-  // While stopped: loses everything.
-  void empty();
-  // While stopped: keeps the whole store aside, and puts it back.
-  void save();
-  void restore();
-  // Puts back the messages of the stream alone: its consumers stay where they were.
-  void restore_messages(const std::string& stream);
+  // Its files, to be touched while it is stopped.
+  NatsStore store() const { return NatsStore(folder()); }
 
  private:
   void end(int signal);

@@ -41,7 +41,7 @@ class NatsLossTest : public ::testing::Test, protected Scene {
     inbox.poll_until(*inlet, landed);
     inbox.settle(*inlet, NatsPeer(server.url()), kTopic);
     server.stop_cleanly();
-    server.restore_messages(nats_stream(kTopic));
+    server.store().restore_messages(nats_stream(kTopic));
     wait_until_down();
     while (inlet->is_up()) inlet->poll(1s);
     server.start();
@@ -100,12 +100,12 @@ TEST_F(NatsLossTest, AStoreThatFellBackIsFilledAgainBeforeAnythingNewIsPublished
   sender->send(0, 20);
   inbox.poll_until(*inlet, 20);
   server.stop();
-  server.save();
+  server.store().save();
   server.start();
   sender->send(20, 50);
   inbox.poll_until(*inlet, 50);
   server.stop();
-  server.restore();
+  server.store().restore();
   given_back = {0, 50};
   wait_until_down();
   server.start();
@@ -123,11 +123,11 @@ TEST_F(NatsLossTest, WhatWasLostBeforeItWasLandedComesInOrder) {
   keep(0, 0);
   sender->send(0, 20);
   server.stop();
-  server.save();
+  server.store().save();
   server.start();
   sender->send(20, 50);
   server.stop();
-  server.restore();
+  server.store().restore();
   given_back = {0, 50};
   wait_until_down();
   server.start();
@@ -145,7 +145,7 @@ TEST_F(NatsLossTest, AConsumerAheadOfItsStreamStillGetsWhatIsNew) {
   sender->send(0, 20);
   inbox.poll_until(*inlet, 20);
   server.stop_cleanly();
-  server.save();
+  server.store().save();
   server.start();
   sender->send(20, 50);
   fall_behind_the_consumers(50);
@@ -162,7 +162,7 @@ TEST_F(NatsLossTest, AConsumerThatFellAheadWhileNobodyUsedItIsMadeAnew) {
   open_inlet();
   sender->send(0, 5);
   server.stop_cleanly();
-  server.save();
+  server.store().save();
   server.start();
   sender->send(5, 40);
   fall_behind_the_consumers(40);

@@ -1,0 +1,39 @@
+// The booking system as `./dev cluster` runs it: PostgreSQL, NATS and four processes, each
+// of which may be killed and started again.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/nats_store.h"
+#include "support/test_database.h"
+
+namespace skald::chaos {
+
+class BookingCluster {
+ public:
+  BookingCluster();   // all of it is up
+  ~BookingCluster();  // stopped and wiped
+  BookingCluster(const BookingCluster&) = delete;
+  BookingCluster& operator=(const BookingCluster&) = delete;
+
+  std::uint16_t gateway() const;                              // the port of user-api
+  std::string database_url(const std::string& service) const;
+
+  // SIGKILL; PostgreSQL: an immediate stop.
+  void kill(const std::string& name) const;
+  // Positions of consumers, which it writes late, are written.
+  void stop_nats_cleanly() const;
+  // Starts whatever does not run. std::runtime_error where that cannot be had.
+  void up() const;
+  test::NatsStore nats_store() const { return test::NatsStore(folder_.path() / "nats"); }
+
+ private:
+  bool run(std::vector<std::string> words) const;  // tools/cluster.sh; false where it says no
+
+  test::TemporaryFolder folder_;
+};
+
+}  // namespace skald::chaos
