@@ -139,9 +139,13 @@ class BookingStorm {
     }
     if (left > 0) fault(std::to_string(left) + " bookings or events have no end");
     std::printf("settled in %.0f s\n", seconds_since(begun));
-    for (std::size_t i = 0; i < watchers_.size(); ++i)
-      if (const auto dead = watchers_[i]->number("SELECT COUNT(*) FROM skald_dead_letter"); dead > 0)
-        fault(std::to_string(dead) + " dead letters at " + kDatabases[i]);
+    for (std::size_t i = 0; i < watchers_.size(); ++i) {
+      for (const std::string& letter : watchers_[i]->texts(
+               "SELECT d.id || ', ' || d.type || ', ' || d.reason || ': ' || d.last_error || COALESCE((SELECT "
+               "string_agg('; ' || a.at || ' ' || a.outcome || ' ' || a.error, '' ORDER BY a.at) FROM skald_attempt a "
+               "WHERE a.event_id = d.id), '') FROM skald_dead_letter d"))
+        fault(std::string("a dead letter at ") + kDatabases[i] + ": " + letter);
+    }
   }
 
   void judge_bookings() {
@@ -153,11 +157,18 @@ class BookingStorm {
     for (const std::string& id : records)
       if (!acknowledged.contains(id)) fault("booking " + id + " was made for nobody: its key was used twice");
     if (acknowledged.size() != traffic_.bookings().size()) fault("two requests were given the same booking");
-    const double longest = static_cast<double>(booking().number(
-                               "SELECT COALESCE(MAX(e.at - c.at), 0) FROM booking_history c JOIN booking_history e ON "
-                               "e.booking_id = c.booking_id AND e.seq = c.seq + 1 WHERE c.what = 'CREATED'")) /
-                           1e6;
+    const auto slowest = booking().texts(
+        "SELECT c.booking_id FROM booking_history c JOIN booking_history e ON e.booking_id = c.booking_id AND e.seq = "
+        "c.seq + 1 WHERE c.what = 'CREATED' ORDER BY e.at - c.at DESC LIMIT 1");
+    if (slowest.empty()) return fault("no booking has come to an end");
+    const double longest =
+        static_cast<double>(booking().number("SELECT e.at - c.at FROM booking_history c JOIN booking_history e ON "
+                                             "e.booking_id = c.booking_id AND e.seq = c.seq + 1 WHERE c.what = "
+                                             "'CREATED' AND c.booking_id = $1",
+                                             slowest[0])) /
+        1e6;
     std::printf("from its creation to its end a booking took %.1f s at most\n", longest);
+    if (longest > kTimeout / 2) std::printf("its story: %s\n", ask("/api/story/" + slowest[0]).body.c_str());
     if (longest > kTimeout + kRecovery) fault("a booking was stuck for longer than its timeout and the recovery");
     for (const char* status : {"CONFIRMED", "FAILED", "CANCELLED"})
       std::printf("  %s %lld\n", status,
@@ -179,12 +190,15 @@ class BookingStorm {
   }
 
   void judge_invariants() {
-    const auto answer = test::http_request(cluster_.gateway(), "GET", "/booking/invariants", "", {}, 120);
+    const auto answer = ask("/booking/invariants");
     if (answer.status != 200) return fault("invariants: " + answer.body);
     for (const Check& check : from_json<Invariants>(answer.body).checks)
       if (!check.ok) fault("invariant " + check.name + ": " + check.detail);
   }
 
+  test::HttpAnswer ask(const std::string& path) const {
+    return test::http_request(cluster_.gateway(), "GET", path, "", {}, 120);
+  }
   Watcher& booking() { return *watchers_[0]; }
 
   const Options options_;
