@@ -48,16 +48,20 @@ void tell_cpu(const std::string& where, const BookingRun& run, Report& report) {
                {"process", "% of one core", "us/booking"}, rows);
 }
 
+// Per booking that came: where the system does not keep up, that is less than a whole one.
+void tell_cost(const BookingRun& run, Report& report) {
+  report.table("Distributed at " + number(run.load.rate) + " bookings/s: one booking, all services together",
+               {"commits", "WAL bytes", "WAL syncs", "bytes read by NATS", "bytes written by NATS"},
+               {{number(run.cost.commits, 1), number(run.cost.wal_bytes), number(run.cost.wal_syncs, 2),
+                 number(run.cost.nats_bytes_in), number(run.cost.nats_bytes_out)}});
+}
+
 void tell_backlog(const BookingRun& run, Report& report) {
   const Backlog backlog = backlog_of(run.backlog);
   report.table("Distributed at " + number(run.load.rate) + " bookings/s: does it keep up",
                {"confirmed/s", "backlog in the first third", "in the last third", "at most", "samples"},
                {{number(run.confirmed_rate, 1), number(backlog.early), number(backlog.late), number(backlog.most),
                  std::to_string(run.backlog.size())}});
-  report.table("Distributed at " + number(run.load.rate) + " bookings/s: one booking, all services together",
-               {"commits", "WAL bytes", "WAL syncs", "bytes read by NATS", "bytes written by NATS"},
-               {{number(run.cost.commits, 1), number(run.cost.wal_bytes), number(run.cost.wal_syncs, 2),
-                 number(run.cost.nats_bytes_in), number(run.cost.nats_bytes_out)}});
   report.check("distributed, " + number(run.load.rate) + "/s asked for: confirmed", at_least(0.99 * run.load.rate),
                run.confirmed_rate, "/s");
   report.check("distributed, " + number(run.load.rate) + "/s: growth of the backlog, last third against first",
@@ -90,11 +94,13 @@ void measure_distributed_bookings(const Options& options, Report& report) {
   const BookingRun calm = run_bookings(site, {.rate = kCalmRate, .seconds = options.seconds});
   tell("Distributed", calm, report);
   tell_cpu("Distributed", calm, report);
+  tell_cost(calm, report);
   report.check("distributed, 50/s: booking to confirmed, p50", at_most(25), calm.told.p50_ms, "ms");
   const BookingRun high =
       run_bookings(site, {.rate = kHighRate, .seconds = options.seconds, .follow_one_in = kFollowedOfMany});
   tell("Distributed", high, report);
   tell_cpu("Distributed", high, report);
+  tell_cost(high, report);
   tell_backlog(high, report);
   report.chart("Booking to confirmed as four processes over NATS, p50", "ms",
                {{"skald distributed, 50/s", calm.told.p50_ms}, {"skald distributed, 400/s", high.told.p50_ms}});
