@@ -1,4 +1,4 @@
-// ./dev bench outbox | store | saga: Skald, the hand-written limit and the peers, on the
+// ./dev bench outbox | store | saga | booking: Skald, the hand-written limit and the peers, on the
 // same work in one run. Exits with 1 where a promise was not kept.
 #include <csignal>
 #include <cstdio>
@@ -33,6 +33,10 @@ int run(const Options& options) {
     if (options.wants("sqlite")) measure_saga_sqlite(options, report);
     if (options.wants("hot")) measure_hot_sagas(server, options, report);
     if (options.wants("sleepers")) measure_sleepers(server, options, report);
+  } else if (options.name == "booking") {
+    if (options.wants("embedded")) measure_embedded_bookings(options, report);
+    if (options.wants("distributed")) measure_distributed_bookings(options, report);
+    if (options.wants("polling")) measure_polling_bookings(server, options, report);
   } else {
     if (options.wants("sqlite")) measure_sqlite_store(options, report);
     if (options.wants("postgres")) measure_postgres_store(server, options, report);

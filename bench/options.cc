@@ -12,6 +12,7 @@ const std::map<std::string, std::vector<std::string>> kSections = {
     {"outbox", {"e2e", "drain", "latency", "history", "idle"}},
     {"store", {"sqlite", "postgres"}},
     {"saga", {"throughput", "latency", "workers", "sqlite", "hot", "sleepers"}},
+    {"booking", {"embedded", "distributed", "polling"}},
 };
 
 [[noreturn]] void usage(const std::string& problem) {
@@ -20,7 +21,8 @@ const std::map<std::string, std::vector<std::string>> kSections = {
                "usage: skald_bench outbox [e2e] [drain] [latency] [history] [idle] [OPTION]...\n"
                "       skald_bench store [sqlite] [postgres] [OPTION]...\n"
                "       skald_bench saga [throughput] [latency] [workers] [sqlite] [hot] [sleepers] [OPTION]...\n"
-               "  --seconds S       of each measured run (6)\n"
+               "       skald_bench booking [embedded] [distributed] [polling] [OPTION]...\n"
+               "  --seconds S       of each measured run (6; booking: 30)\n"
                "  --rounds N        interleaved repetitions, of which the median counts (2)\n"
                "  --rows N          finished rows of the history section (10000000), sleepers (1000000)\n"
                "  --backlog N       events of the drain section (100000)\n"
@@ -39,8 +41,13 @@ bool Options::wants(const std::string& section) const {
 
 Options parse_options(int argc, char** argv) {
   Options out;
-  if (argc < 2 || !kSections.contains(argv[1])) usage("outbox, store or saga?");
+  if (argc < 2 || !kSections.contains(argv[1])) usage("outbox, store, saga or booking?");
   out.name = argv[1];
+  // One run of each, long enough for a backlog to show.
+  if (out.name == "booking") {
+    out.seconds = 30;
+    out.rounds = 1;
+  }
   out.command = "./dev bench";
   for (int i = 1; i < argc; ++i)
     if (std::string(argv[i]) != "--write-results") out.command += std::string(" ") + argv[i];

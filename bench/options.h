@@ -9,7 +9,7 @@
 namespace bench {
 
 struct Options {
-  std::string name;                   // outbox, store or saga
+  std::string name;                   // outbox, store, saga or booking
   std::vector<std::string> sections;  // empty: all of them
   double seconds = 6;                 // of each measured run
   int rounds = 2;                     // repetitions, interleaved between contestants

@@ -118,6 +118,7 @@ int run_role(int argc, char** argv) {
   Stopwatch watch;
   const skald::Env env{*clock, *random, watch};
   if (role.kind == "sagas") run_sagas(role);
+  else if (role.kind == "polling") run_polling(role);
   else if (role.kind == "consumer") consume(role, env, watch);
   else if (role.kind == "producer") produce(role, env);
   else preload(role, env);

@@ -18,6 +18,7 @@ struct Role {
   std::int64_t count = 0;
 };
 void run_sagas(const Role& role);
+void run_polling(const Role& role);
 
 void say(const char* word);
 void hear(const std::string& word);  // exits where something else is said

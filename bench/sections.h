@@ -1,4 +1,4 @@
-// The parts of the three benchmarks. Each prints its tables and checks its promises.
+// The parts of the benchmarks. Each prints its tables and checks its promises.
 #pragma once
 
 #include <map>
@@ -40,5 +40,11 @@ void measure_saga_sqlite(const Options& options, Report& report);
 void measure_hot_sagas(Server& server, const Options& options, Report& report);
 // What sleeping sagas cost the engine and the others, and how well they wake.
 void measure_sleepers(Server& server, const Options& options, Report& report);
+
+// Bookings by an open-loop generator: in one process, as four processes over NATS at two rates,
+// and the design that the booking system began with.
+void measure_embedded_bookings(const Options& options, Report& report);
+void measure_distributed_bookings(const Options& options, Report& report);
+void measure_polling_bookings(Server& server, const Options& options, Report& report);
 
 }  // namespace bench

@@ -2,7 +2,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <optional>
 #include <ostream>
 
 #include "cli/command.h"
@@ -16,20 +18,21 @@
 namespace skald::host {
 namespace {
 
-constexpr int kCustomersAtOnce = 64;
+constexpr int kCustomersAtOnce = 256, kFollowedAtOnce = 200;  // a server has 256 streams at most
 
 struct Summary {
+  Time begun_at{};
   double seconds = 0, rate = 0;
-  std::int64_t sent = 0, confirmed = 0, cancelled = 0, pending = 0;
+  std::int64_t sent = 0, booked = 0, confirmed = 0, cancelled = 0, pending = 0;
   std::map<std::string, std::int64_t> refused;
-  double p50_ms = 0, p99_ms = 0, worst_ms = 0;  // from when a booking was due to its confirmation
-  double latest_ms = 0;                         // that a request was sent behind its time
+  double p50_ms = 0, p99_ms = 0, worst_ms = 0;  // from when a booking was due to when it was seen confirmed
+  double late_p99_ms = 0, latest_ms = 0;        // that a request was sent behind its time
   double own_cpu_percent = 0;                   // of one core, by this command itself
   bool invariants_ok = false;
 };
 BOOST_DESCRIBE_STRUCT(Summary, (),
-                      (seconds, rate, sent, confirmed, cancelled, pending, refused, p50_ms, p99_ms, worst_ms, latest_ms,
-                       own_cpu_percent, invariants_ok))
+                      (begun_at, seconds, rate, sent, booked, confirmed, cancelled, pending, refused, p50_ms, p99_ms,
+                       worst_ms, late_p99_ms, latest_ms, own_cpu_percent, invariants_ok))
 
 double millis(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
@@ -42,24 +45,36 @@ double own_cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-Summary summary_of(DemoFigures figures, double seconds, double rate) {
-  Summary out{.seconds = seconds,
-              .rate = rate,
+// The share of `times` that are no longer; zero where there are none.
+double longest_of(std::vector<Duration>& times, double share) {
+  if (times.empty()) return 0;
+  const auto at = times.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(times.size() - 1));
+  std::ranges::nth_element(times, at);
+  return millis(*at);
+}
+
+// What the generator has by itself: when it began, how fast it is meant to be, the CPU it had used by then.
+struct Plan {
+  Time begun_at;
+  double rate, cpu_before;
+};
+
+Summary summary_of(DemoFigures figures, double seconds, const Plan& plan) {
+  Summary out{.begun_at = plan.begun_at,
+              .seconds = seconds,
+              .rate = plan.rate,
               .sent = figures.sent,
+              .booked = figures.booked,
               .confirmed = figures.confirmed,
               .cancelled = figures.cancelled,
               .pending = figures.pending,
               .refused = std::move(figures.refused)};
-  std::ranges::sort(figures.waits);
-  const auto at = [&](double share) {
-    if (figures.waits.empty()) return 0.0;
-    return millis(figures.waits[static_cast<std::size_t>(share * static_cast<double>(figures.waits.size() - 1))]);
-  };
-  out.p50_ms = at(0.5);
-  out.p99_ms = at(0.99);
-  out.worst_ms = at(1);
-  out.latest_ms = millis(figures.latest);
-  out.own_cpu_percent = 100 * own_cpu_seconds() / seconds;
+  out.p50_ms = longest_of(figures.waits, 0.5);
+  out.p99_ms = longest_of(figures.waits, 0.99);
+  out.worst_ms = longest_of(figures.waits, 1);
+  out.late_p99_ms = longest_of(figures.late, 0.99);
+  out.latest_ms = longest_of(figures.late, 1);
+  out.own_cpu_percent = 100 * (own_cpu_seconds() - plan.cpu_before) / seconds;
   return out;
 }
 
@@ -89,14 +104,21 @@ double number_flag(const cli::Arguments& arguments, const std::string& name, dou
 int demo(Program& program, std::ostream& out) {
   const cli::Arguments& arguments = program.arguments;
   const double rate = number_flag(arguments, "rate", 20, 5000), seconds = number_flag(arguments, "seconds", 30, 86'400);
-  const cli::Api api =
-      running_api(program, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)) + 1h);
+  DemoOptions options;
+  options.follow_one_in = static_cast<std::int64_t>(std::ceil(number_flag(arguments, "follow-one-in", 1, 1e6)));
+  if (arguments.flags.contains("only-bookings")) options.only_bookings = static_cast<std::int64_t>(rate * seconds);
+  const cli::Remote server =
+      running_server(program, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)) + 1h);
   runtime::StopSignals signals;
-  DemoTraffic traffic(program.env, api);
+  std::optional<runtime::WorkerPool> followers(kFollowedAtOnce);
+  DemoTraffic traffic(program.env, server, options,
+                      [&followers](std::function<void()> job) { followers->post(std::move(job)); });
   Clock& clock = program.env.clock;
   const Instant begun = clock.steady();
   const Time first = clock.now();
+  const Plan plan{first, rate, own_cpu_seconds()};
   const auto elapsed = [&] { return std::chrono::duration<double>(clock.steady() - begun).count(); };
+  double cpu_while_sending = 0;  // waiting for the last ones costs next to nothing, and would hide it
   {
     runtime::WorkerPool customers(kCustomersAtOnce);
     double told = 1;
@@ -108,12 +130,15 @@ int demo(Program& program, std::ostream& out) {
       if (wait > Duration::zero()) stopped = signals.wait(wait);
       customers.post([&traffic, when = first + due] { traffic.act(when); });
       if (elapsed() < told || arguments.json()) continue;
-      print(out, summary_of(traffic.figures(), elapsed(), rate));
+      print(out, summary_of(traffic.figures(), elapsed(), plan));
       told = elapsed() + 1;
     }
+    cpu_while_sending = 100 * (own_cpu_seconds() - plan.cpu_before) / elapsed();
   }
-  Summary end = summary_of(traffic.figures(), elapsed(), rate);
-  end.invariants_ok = from_json<Invariants>(cli::ask(api, "GET", "/booking/invariants")).ok;
+  followers.reset();  // when the last one is known
+  Summary end = summary_of(traffic.figures(), elapsed(), plan);
+  end.own_cpu_percent = cpu_while_sending;
+  end.invariants_ok = from_json<Invariants>(cli::ask(cli::remote_api(server), "GET", "/booking/invariants")).ok;
   if (arguments.json()) {
     out << to_json(end) << '\n';
   } else {

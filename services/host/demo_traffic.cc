@@ -9,9 +9,9 @@
 namespace skald::host {
 namespace {
 
-constexpr std::int64_t kRoom = 100, kPopularRoom = 4;
-constexpr Duration kPatience = std::chrono::minutes(2);
-constexpr Duration kLookAgain = 5ms, kLookAgainLater = 200ms;
+constexpr std::int64_t kRoom = 100, kPopularRoom = 4, kPartyMax = 4, kTimesMax = 5000;
+constexpr std::chrono::seconds kPatience = std::chrono::minutes(2);
+constexpr Duration kLookAgain = 200ms;
 
 std::string member(const Response& response, std::string_view name) {
   const auto body = json::parse(response.body);
@@ -21,11 +21,14 @@ std::string member(const Response& response, std::string_view name) {
 
 }  // namespace
 
-DemoTraffic::DemoTraffic(Env env, cli::Api api) : env_(env), api_(std::move(api)) {
+DemoTraffic::DemoTraffic(Env env, const cli::Remote& server, DemoOptions options, Post follow)
+    : env_(env), server_(server), api_(cli::remote_api(server)), options_(options), post_(std::move(follow)) {
   course_ = member(call("POST", "/booking/courses", R"({"name":"Riverside"})"), "id");
   if (course_.empty()) throw Unavailable("NO_BOOKING", "the server at hand does not run the booking system");
   popular_ = open_slot(kPopularRoom);
-  open_ = open_slot(kRoom);
+  const std::int64_t seats = options_.only_bookings.value_or(0) * kPartyMax;
+  for (std::int64_t room = 0; room <= seats && std::ssize(open_) < kTimesMax; room += kRoom)
+    open_.push_back(open_slot(kRoom));
 }
 
 Response DemoTraffic::call(const std::string& method, const std::string& path, const std::string& body) const {
@@ -51,10 +54,10 @@ void DemoTraffic::act(Time due) {
   {
     const std::lock_guard lock(mutex_);
     ++figures_.sent;
-    figures_.latest = std::max(figures_.latest, env_.clock.now() - due);
+    figures_.late.push_back(env_.clock.now() - due);
   }
   try {
-    const std::uint64_t dice = chance(100);
+    const std::uint64_t dice = options_.only_bookings ? 0 : chance(100);
     if (dice < 80) book(due);
     else if (dice < 95) cancel();
     else ask_for_too_much();
@@ -66,12 +69,14 @@ void DemoTraffic::act(Time due) {
 
 void DemoTraffic::book(Time due) {
   std::string slot;
+  std::size_t which = 0;
   {
     const std::lock_guard lock(mutex_);
-    slot = chance(10) == 0 ? popular_ : open_;
+    which = next_++ % open_.size();
+    slot = !options_.only_bookings && chance(10) == 0 ? popular_ : open_[which];
   }
   const Response made = call("POST", "/booking/bookings",
-                             R"({"slotId":")" + slot + R"(","players":)" + std::to_string(1 + chance(4)) +
+                             R"({"slotId":")" + slot + R"(","players":)" + std::to_string(1 + chance(kPartyMax)) +
                                  R"(,"customer":"customer-)" + std::to_string(chance(500)) + "\"}");
   if (made.status == 202) return follow(member(made, "id"), due);
   count_refusal(made);
@@ -79,32 +84,56 @@ void DemoTraffic::book(Time due) {
   // This time is full: the course opens another.
   const std::string next = open_slot(kRoom);
   const std::lock_guard lock(mutex_);
-  if (open_ == slot) open_ = next;
+  if (open_[which] == slot) open_[which] = next;
 }
 
 void DemoTraffic::follow(const std::string& id, Time due) {
   {
     const std::lock_guard lock(mutex_);
     bookings_.push_back(id);
+    if (figures_.booked++ % options_.follow_one_in != 0) return;
     ++figures_.pending;
   }
+  post_([this, id, due] {
+    try {
+      await_end(id, due);
+    } catch (const Error& error) {
+      const std::lock_guard lock(mutex_);
+      ++figures_.refused[error.code()];
+    }
+  });
+}
+
+std::optional<Time> DemoTraffic::see_confirmed(const std::string& id) const {
+  std::optional<Time> seen;
+  std::string told;
+  cli::follow_stream(server_, "/booking/bookings/" + id + "/events", kPatience, [&](std::string_view text) {
+    told += text;
+    if (told.find("event: CONFIRMED\n") != told.npos) seen = env_.clock.now();
+    return !seen && told.find("event: FAILED\n") == told.npos && told.find("event: CANCELLED\n") == told.npos;
+  });
+  return seen;
+}
+
+void DemoTraffic::await_end(const std::string& id, Time due) {
   booking::Status status = booking::Status::PENDING;
   Response shown;
+  std::optional<Time> seen;
   const Instant end = env_.clock.steady() + kPatience;
-  while (status == booking::Status::PENDING && env_.clock.steady() < end) {
+  for (;;) {
+    seen = see_confirmed(id);
+    if (seen) break;
     shown = call("GET", "/booking/bookings/" + id);
-    if (shown.status == 503) {  // a service is started again, or has too much to do
-      runtime::Wakeup().wait(kLookAgainLater);
-      continue;
-    }
-    if (!boost::describe::enum_from_string(member(shown, "status").c_str(), status)) break;
-    if (status == booking::Status::PENDING) runtime::Wakeup().wait(kLookAgain);
+    // 503: a service is started again, or has too much to do.
+    if (shown.status != 503 && !boost::describe::enum_from_string(member(shown, "status").c_str(), status)) break;
+    if (status != booking::Status::PENDING || env_.clock.steady() >= end) break;
+    runtime::Wakeup().wait(kLookAgain);
   }
   const std::lock_guard lock(mutex_);
-  if (status != booking::Status::PENDING) --figures_.pending;
-  if (status == booking::Status::CONFIRMED) {
+  if (seen || status != booking::Status::PENDING) --figures_.pending;
+  if (seen) {
     ++figures_.confirmed;
-    figures_.waits.push_back(parse_time(member(shown, "updatedAt")) - due);
+    figures_.waits.push_back(*seen - due);
   } else if (status == booking::Status::FAILED) {
     ++figures_
           .refused[std::string(json::parse(shown.body).as_object().at("reason").as_object().at("code").as_string())];

@@ -16,11 +16,11 @@ std::string own_token(const Program& program, Duration good_for) {
 }
 
 // Where --server names one, or one runs on this data folder.
-std::optional<cli::Api> server_api(const Program& program, Duration good_for) {
+std::optional<cli::Remote> find_server(const Program& program, Duration good_for) {
   const cli::Arguments& arguments = program.arguments;
-  if (arguments.flags.contains("server")) return cli::remote_api(arguments.flag("server"), arguments.flag("token"));
+  if (arguments.flags.contains("server")) return cli::Remote{arguments.flag("server"), arguments.flag("token")};
   const auto server = cli::DataFolder(program.settings.text("data")).live_server();
-  if (server && cli::answers(server->address)) return cli::remote_api(server->address, own_token(program, good_for));
+  if (server && cli::answers(server->address)) return cli::Remote{server->address, own_token(program, good_for)};
   return std::nullopt;
 }
 
@@ -30,7 +30,7 @@ cli::Api open_api(Program& program, bool may_create) {
   // Somebody who names a database means that one.
   const bool database_named = program.arguments.settings.contains("db") && !program.arguments.flags.contains("server");
   if (!database_named)
-    if (auto api = server_api(program, 5min)) return std::move(*api);
+    if (const auto server = find_server(program, 5min)) return cli::remote_api(*server);
   if (!may_create && !exists(program.settings))
     throw NotFound("NO_INSTALLATION", "there is no database at " + shown_database(program.settings) +
                                           "; name the folder with --data, or begin with `skald serve`");
@@ -39,8 +39,8 @@ cli::Api open_api(Program& program, bool may_create) {
   return [opened](const Request& request) { return opened->routes().dispatch(request); };
 }
 
-cli::Api running_api(Program& program, Duration good_for) {
-  if (auto api = server_api(program, good_for)) return std::move(*api);
+cli::Remote running_server(Program& program, Duration good_for) {
+  if (auto server = find_server(program, good_for)) return std::move(*server);
   throw NotFound("NO_SERVER", "no server runs on " + program.settings.text("data") +
                                   ": start one with `skald serve`, or name one with --server URL");
 }

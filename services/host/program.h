@@ -37,7 +37,7 @@ int demo(Program& program, std::ostream& out);
 // there is nothing to open, unless it may be created.
 cli::Api open_api(Program& program, bool may_create);
 // The server that runs, and nothing else, for so long. NotFound (NO_SERVER).
-cli::Api running_api(Program& program, Duration good_for);
+cli::Remote running_server(Program& program, Duration good_for);
 
 Observer::Level log_level(const cli::Settings& settings);
 

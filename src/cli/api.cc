@@ -3,6 +3,8 @@
 #include <curl/curl.h>
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "http/target.h"
 #include "skald/json.h"
@@ -24,26 +26,42 @@ struct Wish {
   std::chrono::seconds timeout;
 };
 
-Response exchange(const Wish& wish) {
-  const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
-  if (!curl) throw Unavailable("CURL", "libcurl cannot be set up");
+struct Cleanup {
+  void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
+};
+using Curl = std::unique_ptr<CURL, Cleanup>;
+
+Curl make_curl() {
+  Curl out(curl_easy_init());
+  if (!out) throw Unavailable("CURL", "libcurl cannot be set up");
+  return out;
+}
+
+using Headers = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
+
+// What every request has in common. The headers live until it is answered.
+Headers prepare(CURL* c, const std::string& url, const std::string& token, std::chrono::seconds timeout) {
   curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/json");
-  if (!wish.token.empty()) list = curl_slist_append(list, ("Authorization: Bearer " + wish.token).c_str());
-  const std::unique_ptr<curl_slist, void (*)(curl_slist*)> headers(list, curl_slist_free_all);
-  Response response;
-  CURL* c = curl.get();
-  curl_easy_setopt(c, CURLOPT_URL, wish.url.c_str());
+  if (!token.empty()) list = curl_slist_append(list, ("Authorization: Bearer " + token).c_str());
+  curl_easy_reset(c);  // but for its connections
+  curl_easy_setopt(c, CURLOPT_URL, url.c_str());
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(c, CURLOPT_HTTPHEADER, list);
+  curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(c, CURLOPT_TIMEOUT, static_cast<long>(timeout.count()));
+  curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, 2L);
+  curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
+  return {list, curl_slist_free_all};
+}
+
+Response exchange(CURL* c, const Wish& wish) {
+  const Headers headers = prepare(c, wish.url, wish.token, wish.timeout);
+  Response response;
   curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, wish.method.c_str());
   if (wish.method != "GET") {
     curl_easy_setopt(c, CURLOPT_POSTFIELDS, wish.body.c_str());
     curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(wish.body.size()));
   }
-  curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers.get());
-  curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(c, CURLOPT_TIMEOUT, static_cast<long>(wish.timeout.count()));
-  curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, 2L);
-  curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, append);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &response.body);
   if (const CURLcode code = curl_easy_perform(c); code != CURLE_OK)
@@ -52,6 +70,31 @@ Response exchange(const Wish& wish) {
   curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
   response.status = static_cast<int>(status);
   return response;
+}
+
+// Handles that nobody uses just now, with their connections.
+class Handles {
+ public:
+  Curl take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return make_curl();
+    Curl out = std::move(free_.back());
+    free_.pop_back();
+    return out;
+  }
+  void give_back(Curl curl) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(curl));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Curl> free_;
+};
+
+std::size_t pass_on(char* data, std::size_t, std::size_t size, void* to) {
+  const auto& hear = *static_cast<const std::function<bool(std::string_view)>*>(to);
+  return hear({data, size}) ? size : 0;
 }
 
 std::string base_url(const std::string& address) {
@@ -80,15 +123,29 @@ std::string member(const std::string& body, std::string_view name) {
 
 }  // namespace
 
-Api remote_api(std::string address, std::string token) {
-  return [url = base_url(address), token = std::move(token)](const Request& request) {
-    return exchange({request.method, url + request.path, token, request.body, 60s});
+Api remote_api(const Remote& server) {
+  return [url = base_url(server.address), token = server.token,
+          handles = std::make_shared<Handles>()](const Request& request) {
+    Curl curl = handles->take();
+    Response response = exchange(curl.get(), {request.method, url + request.path, token, request.body, 60s});
+    handles->give_back(std::move(curl));
+    return response;
   };
+}
+
+void follow_stream(const Remote& server, const std::string& path, std::chrono::seconds longest,
+                   const std::function<bool(std::string_view)>& hear) {
+  const Curl curl = make_curl();
+  const std::string url = base_url(server.address) + path;
+  const Headers headers = prepare(curl.get(), url, server.token, longest);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, pass_on);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &hear);
+  curl_easy_perform(curl.get());
 }
 
 bool answers(const std::string& address) {
   try {
-    return exchange({"GET", base_url(address) + "/healthz", "", "", 2s}).status == 200;
+    return exchange(make_curl().get(), {"GET", base_url(address) + "/healthz", "", "", 2s}).status == 200;
   } catch (const Unavailable&) {
     return false;
   }

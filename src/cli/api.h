@@ -1,9 +1,11 @@
 // The API as commands use it: one way to ask, wherever the answer comes from.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "skald/http.h"
 
@@ -14,7 +16,17 @@ using Api = std::function<Response(const Request&)>;
 
 // A server over HTTP; an empty token sends none. `address` is "127.0.0.1:8080"
 // or an http(s) URL.
-Api remote_api(std::string address, std::string token);
+struct Remote {
+  std::string address, token;
+};
+// From any thread; connections are kept for the next request.
+Api remote_api(const Remote& server);
+
+// Hands over what a stream of the server says as it comes, until `hear` returns false. Returns
+// as well where the stream ends, is refused or breaks, or `longest` is over: look what is true,
+// and come again.
+void follow_stream(const Remote& server, const std::string& path, std::chrono::seconds longest,
+                   const std::function<bool(std::string_view)>& hear);
 
 // True where a Skald answers at that address, within two seconds.
 bool answers(const std::string& address);

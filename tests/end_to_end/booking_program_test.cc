@@ -46,6 +46,20 @@ TEST_P(BookingProgram, TheDemoBooksAndCancelsAndEverythingAddsUp) {
   EXPECT_EQ(server->stop(), 0);
 }
 
+TEST_P(BookingProgram, TheDemoCanBookAndNothingElseAndFollowSomeOfIt) {
+  const auto server = serve();
+  auto words = demo("40", "2");
+  words.insert(words.end(), {"--only-bookings", "--follow-one-in", "8"});
+  const CommandResult result = run_skald(words, {}, server.get());
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+  const auto figures = json::parse(result.out).as_object();
+  EXPECT_EQ(figures.at("booked").as_int64(), 80);
+  EXPECT_EQ(figures.at("confirmed").as_int64(), 10);  // of those that are followed
+  EXPECT_EQ(figures.at("cancelled").as_int64(), 0);
+  EXPECT_TRUE(figures.at("refused").as_object().empty()) << result.out;
+  EXPECT_EQ(server->stop(), 0);
+}
+
 TEST_P(BookingProgram, TheDemoWithoutAServerSaysWhatToDo) {
   const CommandResult result = run_skald(demo("1", "1"));
   EXPECT_NE(result.status, 0);
