@@ -294,6 +294,33 @@ TEST_F(Postgres, PassesArraysAsParameters) {
   });
 }
 
+TEST_F(Postgres, PlansAStatementAnewThatWasPlannedForASmallTable) {
+  const auto one = open_postgres(env(), {.url = database_->address(), .connections = 1});
+  one->write("create", [](Transaction& tx) {
+    tx.execute("CREATE TABLE grown (id TEXT PRIMARY KEY) WITH (autovacuum_enabled = false)");
+    tx.execute("INSERT INTO grown VALUES ('a'), ('b'), ('c')");
+    tx.execute("ANALYZE grown");
+  });
+  const std::vector<std::string> ids = {"a", "c"};
+  const auto scans = [](Transaction& tx) {  // of this session, not reported yet
+    const Rows rows = tx.query("SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'grown'");
+    return rows.get<std::int64_t>(0, 0);
+  };
+  const auto reads_all_of_it = [&] {
+    return one->read_result([&](Transaction& tx) {
+      const auto before = scans(tx);
+      tx.query("SELECT id FROM grown WHERE id = ANY($1)", ids);
+      return scans(tx) > before;
+    });
+  };
+  for (int i = 0; i < 20; ++i) reads_all_of_it();  // the plan is kept by now
+  one->write("fill",
+             [](Transaction& tx) { tx.execute("INSERT INTO grown SELECT i::text FROM generate_series(1, 50000) i"); });
+  ASSERT_TRUE(reads_all_of_it()) << "else this test can tell nothing";
+  for (int i = 0; i < 64; ++i) reads_all_of_it();
+  EXPECT_FALSE(reads_all_of_it());
+}
+
 TEST_F(Postgres, RefusesTextThatItCannotStore) {
   expect_error<Invalid>(
       "BAD_TEXT", [&] { db().write("zero", [](Transaction& tx) { tx.query("SELECT $1", std::string("a\0b", 3)); }); });

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <climits>
 #include <utility>
@@ -160,6 +161,12 @@ void Connection::dispatch() {
   if (broken_ || !send()) lost(0);
   truncate(0);
   results_.clear();
+}
+
+void Connection::renew_plans() {
+  if (++transactions_ < kPlansRenewedFirst || !std::has_single_bit(transactions_) || broken_ || !batch_.empty()) return;
+  add("DISCARD PLANS");
+  dispatch();
 }
 
 std::optional<Failed> Connection::receive(std::size_t count) {

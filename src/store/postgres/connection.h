@@ -48,6 +48,11 @@ class Connection {
   // and ignored.
   void dispatch();
 
+  // Between two transactions. The server keeps a statement's plan, and one that was made for
+  // a table that was nearly empty reads all of it however large it grows, until somebody
+  // analyses it. So plans are dropped each time this was called twice as often as before.
+  void renew_plans();
+
   // Of the last exchange, by the statement's index in its batch.
   Rows take_rows(std::size_t index);
   std::string_view value(std::size_t index, int column) const;  // of the first row
@@ -63,6 +68,7 @@ class Connection {
 
  private:
   static constexpr std::size_t kStatementsMax = 512;
+  static constexpr std::uint64_t kPlansRenewedFirst = 64;  // a power of two
 
   struct Finish {
     void operator()(PGconn* connection) const { PQfinish(connection); }
@@ -113,6 +119,7 @@ class Connection {
   std::unordered_map<std::string_view, std::list<Statement>::iterator> by_text_;
   std::vector<std::string> closing_;  // names that the server may forget
   std::uint64_t names_ = 0;
+  std::uint64_t transactions_ = 0;
 
   std::vector<Item> batch_;
   std::optional<Item> follower_;

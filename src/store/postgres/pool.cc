@@ -47,6 +47,7 @@ void Pool::prepare(Slot& slot) {
 
 void Pool::release(std::size_t index) {
   Slot& slot = slots_[index];
+  if (slot.connection != nullptr) slot.connection->renew_plans();
   const bool broken = slot.connection != nullptr && slot.connection->broken();
   if (broken) slot.connection.reset();
   std::lock_guard lock(mutex_);

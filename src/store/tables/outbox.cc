@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "env/seam.h"
+#include "store/tables/live.h"
 #include "store/tables/outbox_columns.h"
 
 namespace skald::tables::outbox {
@@ -224,7 +225,8 @@ void complete_offered(Transaction& tx, std::string_view worker, const Position& 
       "WITH owned AS MATERIALIZED (SELECT id FROM skald_partition WHERE id = $1 AND fence = $2 AND owner = $3 "
       "FOR SHARE), "
       "done AS (UPDATE skald_outbox o SET status = 3, live = 0, attempts = 1, locked_by = $3, updated_at = " SKALD_NOW
-      ", version = version + 1 FROM owned WHERE o.id = $4 AND o.partition = owned.id AND o.live = 1 AND o.status = 0 "
+      ", version = version + 1 FROM owned WHERE o.id = $4 AND o.partition = owned.id AND o." SKALD_STILL_LIVE
+      " AND o.status = 0 "
       "AND NOT EXISTS (SELECT 1 FROM skald_outbox b WHERE b.partition = o.partition AND b.live = 1 AND b.seq < o.seq "
       "AND b.key = o.key) AND NOT EXISTS (SELECT 1 FROM skald_blocked_key k WHERE k.key = o.key) RETURNING 1) "
       "SELECT 1 / count(*) FROM done",
@@ -259,7 +261,7 @@ void complete(Transaction& tx, std::span<const Completion> done, std::string_vie
     }
     tx.enqueue(
         "UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = "
-        "$4, updated_at = " SKALD_NOW ", version = version + 1 WHERE id = ANY($1) AND live = 1",
+        "$4, updated_at = " SKALD_NOW ", version = version + 1 WHERE id = ANY($1) AND " SKALD_STILL_LIVE,
         ids, begun, worker, took);
     return;
   }
@@ -267,7 +269,7 @@ void complete(Transaction& tx, std::span<const Completion> done, std::string_vie
     tx.execute(
         "UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = "
         "$4, updated_at = $5, "
-        "version = version + 1 WHERE id = $1 AND live = 1",
+        "version = version + 1 WHERE id = $1 AND " SKALD_STILL_LIVE,
         c.id, begun, worker, c.took.count(), tx.now());
 }
 
@@ -275,7 +277,7 @@ void reschedule(Transaction& tx, const Entry& entry, Time next_retry_at, std::st
   tx.execute(
       "UPDATE skald_outbox SET status = 2, attempts = $2, crashes = $3, next_retry_at = $4, last_error = $5, "
       "updated_at = $6, "
-      "version = version + 1 WHERE id = $1 AND live = 1",
+      "version = version + 1 WHERE id = $1 AND " SKALD_STILL_LIVE,
       entry.id, entry.attempts, entry.crashes, next_retry_at, error, tx.now());
 }
 
@@ -283,7 +285,7 @@ bool bury(Transaction& tx, const Entry& entry, std::string_view error) {
   return tx.execute(
              "UPDATE skald_outbox SET status = 4, live = 0, attempts = $2, crashes = $3, last_error = $4, updated_at = "
              "$5, "
-             "version = version + 1 WHERE id = $1 AND live = 1",
+             "version = version + 1 WHERE id = $1 AND " SKALD_STILL_LIVE,
              entry.id, entry.attempts, entry.crashes, error, tx.now()) == 1;
 }
 

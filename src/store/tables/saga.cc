@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "env/seam.h"
+#include "store/tables/live.h"
 
 namespace skald::tables::saga {
 namespace {
@@ -143,8 +144,9 @@ std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> type
 
 void wake(Transaction& tx, std::span<const std::string> ids) {
   for (const std::string& id : ids)
-    tx.enqueue("UPDATE skald_saga SET wake_at = $2 WHERE id = $1 AND live = 1 AND owner IS NULL AND status <> $3", id,
-               tx.now(), SagaStatus::NEEDS_HELP);
+    tx.enqueue("UPDATE skald_saga SET wake_at = $2 WHERE id = $1 AND " SKALD_STILL_LIVE
+               " AND owner IS NULL AND status <> $3",
+               id, tx.now(), SagaStatus::NEEDS_HELP);
 }
 
 void release_all(Transaction& tx, std::string_view owner, bool died) {
