@@ -76,7 +76,7 @@ TEST_P(RelayTracingTest, AHandlerThatFailsInABatchIsToldOnceWithItsReason) {
   routing_.add(Consumer{
       .name = "e", .type = "bad", .handle = [](Transaction&, const Message&) { throw std::runtime_error("no room"); }});
   emit("e1", "local", "k", kSampled);
-  emit("e2", "bad", "other", kSampled);
+  emit("e2", "bad", "k", kSampled);
   run();
   ASSERT_EQ(spans_.heard().size(), 2u) << "what was undone with the batch is not told";
   EXPECT_EQ(spans_.named("handle bad").error, "no room");
