@@ -69,16 +69,20 @@ OtlpExporter::~OtlpExporter() {
 }
 
 Duration OtlpExporter::step() {
+  go_on();
+  if (!transfer_ && batch_is_due()) {
+    begin();
+    go_on();  // a quick answer may be there already, and poll() would not wake up for it
+  }
+  ended_ = hurrying_ && batch_.empty() && queue_.size() == 0;
+  return idle_time();
+}
+
+void OtlpExporter::go_on() {
   int running = 0, left = 0;
   check(curl_multi_perform(multi_.get(), &running));
   while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left))
     if (message->msg == CURLMSG_DONE) finish(message->data.result);
-  if (!transfer_ && batch_is_due()) {
-    begin();
-    check(curl_multi_perform(multi_.get(), &running));
-  }
-  ended_ = hurrying_ && batch_.empty() && queue_.size() == 0;
-  return idle_time();
 }
 
 void OtlpExporter::poll(Duration wait, std::span<const int> wake) {

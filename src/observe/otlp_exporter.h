@@ -59,6 +59,7 @@ class OtlpExporter {
     void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
   };
 
+  void go_on();
   void begin();
   void finish(CURLcode result);
   bool batch_is_due();
