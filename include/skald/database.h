@@ -93,6 +93,8 @@ class Transaction {
   // Writes an event at commit, in commit order per key. Returns its id.
   std::string emit(Event event);
   std::span<const Event> emitted() const { return events_; }
+  // What is emitted from here on without a trace context of its own gets this one; empty: none.
+  void set_traceparent(std::string traceparent) { traceparent_ = std::move(traceparent); }
 
   // Called when this transaction has committed, by the thread that ran it: to wake somebody
   // up, no more, because a process may die in between. Must not throw.
@@ -142,6 +144,7 @@ class Transaction {
 
  private:
   RowWatch* watch_ = nullptr;
+  std::string traceparent_;
   std::map<std::type_index, std::shared_ptr<void>> shared_;
 };
 

@@ -26,6 +26,8 @@ class Random {
   virtual std::uint64_t next() = 0;     // thread safe
 };
 
+struct Span;  // skald/trace.h
+
 // What an operator must be able to count or be woken by. Called from any
 // thread, must not block and must not throw.
 class Observer {
@@ -37,6 +39,9 @@ class Observer {
   enum class Level { debug, info, warn, error, critical };
   // `fields` is the inside of a JSON object ("\"key\":\"a\",\"n\":1") or empty.
   virtual void log(Level, std::string_view /*message*/, std::string_view /*fields*/ = {}) {}
+  // False: nobody hears of spans, so nobody makes any. The same for as long as the engine runs.
+  virtual bool traces() const { return false; }
+  virtual void span(const Span&) {}
 };
 
 // Everything handed in, by reference; outlives what it is given to.

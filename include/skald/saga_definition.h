@@ -22,6 +22,7 @@ struct StepContext {
   std::string step;
   int attempt = 1;              // of this step: 1, 2, …
   std::size_t element = 0;      // of each()
+  std::string traceparent = {}; // W3C trace context for what a remote step calls, or empty; emit() takes it by itself
 };
 
 class Local {

@@ -18,6 +18,7 @@ struct StartOptions {
   std::string key = {};                      // the business key; empty: none
   OnDuplicate on_duplicate = OnDuplicate::join;
   std::string id = {};                       // empty: a new one
+  std::string traceparent = {};              // whose trace its steps belong to; empty: none
 };
 
 struct Started {

@@ -6,6 +6,7 @@
 #include "host/answering.h"
 #include "http/problem.h"
 #include "http/remote_call.h"
+#include "skald/trace.h"
 
 namespace skald::host {
 namespace {
@@ -46,7 +47,8 @@ Response read(const std::string& service, const std::string& answer) {
 }  // namespace
 
 Asking::Asking(Env env, AskingOptions options)
-    : options_(std::move(options)),
+    : env_(env),
+      options_(std::move(options)),
       requester_(env, options_.nats),
       loop_(
           env, "questions to other services", [this] { return step(); },
@@ -72,8 +74,25 @@ Asking::Ask Asking::remote_service(const std::string& name, Duration timeout) {
 }
 
 Response Asking::ask(const std::string& service, const Request& request, Duration timeout) {
+  const std::string_view trace = http::trace_of(request);
+  auto span = begin_span(env_, trace, Span::Kind::client, {"ask ", service});
+  if (!span) return exchange(service, request, trace, timeout);
   try {
-    return read(service, send(ask_subject(service), http::write_call(request), timeout));
+    Response response = exchange(service, request, span->traceparent(), timeout);
+    span->attributes = {{"http.response.status_code", std::int64_t{response.status}}};
+    if (response.status >= 500) end_failed_span(env_, *span, "answered " + std::to_string(response.status));
+    else end_span(env_, *span);
+    return response;
+  } catch (const std::exception& error) {
+    end_failed_span(env_, *span, error.what());
+    throw;
+  }
+}
+
+Response Asking::exchange(const std::string& service, const Request& request, std::string_view trace,
+                          Duration timeout) {
+  try {
+    return read(service, send(ask_subject(service), http::write_call(request, trace), timeout));
   } catch (const Busy& error) {
     if (error.code() != "NATS_BUSY") throw;
     return overloaded(service, request);

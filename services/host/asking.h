@@ -65,10 +65,12 @@ class Asking {
   };
 
   Response ask(const std::string& service, const Request& request, Duration timeout);
+  Response exchange(const std::string& service, const Request& request, std::string_view trace, Duration timeout);
   std::string send(const std::string& subject, std::string body, Duration timeout);
   Duration step();
   void put(Question question);
 
+  const Env env_;
   const AskingOptions options_;
   std::mutex mutex_;  // guards the next two
   std::deque<Question> questions_;

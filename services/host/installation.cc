@@ -101,7 +101,8 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
   const std::string& alert_url = settings.text("alert.webhook");
   if (purpose != Purpose::inspect && !alert_url.empty())
     alerts_ = std::make_unique<Alerts>(env, webhook_options(settings, alert_url, "donation.webhook_secret"));
-  routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION);
+  routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION,
+                                           settings.fraction("otlp.ratio"));
   if (wants(settings, "donation") || wants(settings, "order")) {
     Unit& unit = add_unit(env, settings, purpose, Part::donation, "donation-order");
     if (wants(settings, "donation")) add_donation(env, settings, unit);

@@ -6,6 +6,7 @@
 #include "host/installation.h"
 #include "host/listening.h"
 #include "host/program.h"
+#include "host/span_export.h"
 #include "http/engine_paths.h"
 #include "http/server.h"
 #include "runtime/signals.h"
@@ -43,6 +44,7 @@ int serve(Program& program) {
   const http::ServerOptions options = server_options(program.settings);
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
+  const SpanExport spans(program);
   http::Publisher publisher;
   Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::serve,
                             [&publisher](std::string_view topic) { publisher.publish(topic); });

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "host/installation.h"
 #include "host/program.h"
+#include "host/span_export.h"
 #include "runtime/signals.h"
 
 namespace skald::host {
@@ -22,6 +23,7 @@ int work(Program& program) {
                   "without it donations would count as announced though nobody was told");
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
+  const SpanExport spans(program);
   Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::work);
   installation.start();
   program.env.observer.log(Observer::Level::info, "working",

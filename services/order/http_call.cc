@@ -43,9 +43,10 @@ bool never_sent(CURLcode code) {
 }  // namespace
 
 HttpAnswer http_call(const std::string& method, const std::string& url, const std::string& body,
-                     skald::Duration timeout) {
+                     skald::Duration timeout, const std::string& traceparent) {
   CURL* easy = handle_of_thread();
   const std::unique_ptr<curl_slist, FreeList> headers(curl_slist_append(nullptr, "Content-Type: application/json"));
+  if (!traceparent.empty()) curl_slist_append(headers.get(), ("traceparent: " + traceparent).c_str());
   const long limit = static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
   HttpAnswer answer;
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");

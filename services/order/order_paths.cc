@@ -87,7 +87,8 @@ std::string id_for_key(const Shop& shop, const Request& request, std::string_vie
 Response place(const Shop& shop, const Request& request) {
   PlaceOrder placed = wanted_by(shop, request);
   const std::string_view key = request.header("idempotency-key");
-  skald::StartOptions options{.key = {}, .on_duplicate = skald::OnDuplicate::allow, .id = {}};
+  skald::StartOptions options{
+      .key = {}, .on_duplicate = skald::OnDuplicate::allow, .id = {}, .traceparent = request.traceparent};
   if (key.empty()) {
     placed.order_id = skald::make_id(shop.env.clock.now(), shop.env.random);
   } else {
@@ -112,7 +113,8 @@ Response cancel(const Shop& shop, const Request& request) {
   CancelOrder cancelled;
   cancelled.order_id = order.id;
   cancelled.when_busy = asked.when_busy.value_or(BusyChoice::wait);
-  const skald::Started begun = shop.engine.sagas().start(shop.cancel, std::move(cancelled), {.key = order.id});
+  const skald::Started begun = shop.engine.sagas().start(shop.cancel, std::move(cancelled),
+                                                         {.key = order.id, .traceparent = request.traceparent});
   if (begun.error && begun.error->code == "BUSY") refuse_busy(shop, begun.error->message);
   if (begun.error) throw skald::Conflict(begun.error->code, begun.error->message);
   return shown(shop, 202, order.id);

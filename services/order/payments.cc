@@ -72,7 +72,7 @@ std::string Payments::ask(skald::Remote& step, const std::string& path, const st
   }
   const Lent lent(calls, *waiting.permit, env_.observer);
   const skald::Instant begun = env_.clock.steady();
-  const HttpAnswer answer = http_call("POST", url_ + path, body, step.timeout());
+  const HttpAnswer answer = http_call("POST", url_ + path, body, step.timeout(), step.context().traceparent);
   env_.observer.timing("order_provider_call_seconds", env_.clock.steady() - begun);
   if (answer.status == 402 || answer.status == 409)
     throw Refused("PAYMENT_DECLINED", "the payment provider declines: " + answer.body.substr(0, 200));

@@ -143,7 +143,8 @@ std::string flag_rows(const std::vector<Flag>& flags) {
 std::string value_name(Kind kind) {
   switch (kind) {
     case Kind::url: return " URL";
-    case Kind::integer: return " N";
+    case Kind::integer:
+    case Kind::fraction: return " N";
     case Kind::boolean: return "";
     case Kind::list: return " LIST";
     case Kind::duration: return " TIME";

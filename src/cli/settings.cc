@@ -15,6 +15,13 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+std::optional<double> parse_fraction(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 1)) return std::nullopt;
+  return value;
+}
+
 std::optional<bool> parse_boolean(std::string_view text) {
   for (const std::string_view yes : {"true", "1", "yes", "on"})
     if (text == yes) return true;
@@ -40,6 +47,7 @@ bool fits(const Setting& setting, std::string_view text) {
       const auto value = parse_integer(text);
       return value && within(*value, setting);
     }
+    case Kind::fraction: return parse_fraction(text).has_value();
     case Kind::boolean: return parse_boolean(text).has_value();
     case Kind::choice: return is_choice(setting.choices, text);
     case Kind::duration: {
@@ -118,6 +126,7 @@ const Settings::Value& Settings::at(std::string_view path) const {
 
 const std::string& Settings::text(std::string_view path) const { return at(path).text; }
 std::int64_t Settings::integer(std::string_view path) const { return *parse_integer(at(path).text); }
+double Settings::fraction(std::string_view path) const { return *parse_fraction(at(path).text); }
 bool Settings::enabled(std::string_view path) const { return *parse_boolean(at(path).text); }
 Duration Settings::duration(std::string_view path) const { return *parse_duration(at(path).text); }
 std::string_view Settings::origin(std::string_view path) const { return at(path).origin; }

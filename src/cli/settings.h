@@ -19,7 +19,7 @@ namespace skald::cli {
 // What is shorter can be guessed by whoever sees what it signs.
 inline constexpr std::int64_t kSecretBytesMin = 16;
 
-enum class Kind { text, secret, url, integer, boolean, choice, list, duration };
+enum class Kind { text, secret, url, integer, fraction, boolean, choice, list, duration };
 
 struct Setting {
   std::string_view path;       // "donation.webhook"
@@ -60,6 +60,7 @@ class Settings {
 
   const std::string& text(std::string_view path) const;
   std::int64_t integer(std::string_view path) const;
+  double fraction(std::string_view path) const;  // from 0 to 1
   bool enabled(std::string_view path) const;
   Duration duration(std::string_view path) const;
   std::vector<std::string> list(std::string_view path) const;

@@ -1,6 +1,9 @@
 // Settings out of TOML and out of the environment.
 #include <toml++/toml.h>
 
+#include <iomanip>
+#include <sstream>
+
 #include "base/text.h"
 #include "cli/nearest.h"
 #include "cli/settings.h"
@@ -31,6 +34,11 @@ std::optional<std::string> spelled(const toml::node& node, Kind kind) {
   if (kind == Kind::integer) {
     const auto number = node.value_exact<std::int64_t>();
     return number ? std::optional(std::to_string(*number)) : std::nullopt;
+  }
+  if (kind == Kind::fraction && node.is_number()) {
+    std::ostringstream out;  // never as 1e-05, which the environment would not take either
+    out << std::fixed << std::setprecision(9) << node.value<double>().value_or(-1);
+    return out.str();
   }
   if (kind == Kind::boolean) {
     const auto truth = node.value_exact<bool>();

@@ -51,6 +51,11 @@ constexpr Setting kSettings[] = {
     {"history.record", Kind::boolean, "false", "record what sagas read and write, for skald check", 0, 0},
     {"history.retention", Kind::duration, "1d", "how long that is kept", 60, 3'650 * 86'400},
     {"webhook.allow_private", Kind::boolean, "false", "let webhooks reach private and loopback addresses", 0, 0},
+    {"otlp.endpoint", Kind::url, "", "the OpenTelemetry collector that gets traces, http://host:4318; empty: none", 0,
+     2048},
+    {"otlp.headers", Kind::secret, "", "headers for it, name=value and separated by commas", 1, 4096},
+    {"otlp.service", Kind::text, "", "the name under which they show; empty: the services that run", 0, 200},
+    {"otlp.ratio", Kind::fraction, "1", "the share that is traced of requests that bring no trace, from 0 to 1"},
     {"alert.webhook", Kind::url, "", "who is told when a dead letter cannot be kept, or an event was tampered with", 0,
      2048},
 };
@@ -84,6 +89,7 @@ std::string allowed_values(const Setting& setting) {
   switch (setting.kind) {
     case Kind::integer:
       return "a whole number from " + std::to_string(setting.low) + " to " + std::to_string(setting.high);
+    case Kind::fraction: return "a number from 0 to 1, such as 0.1";
     case Kind::boolean: return "true or false";
     case Kind::duration:
       return "a time such as 500ms, 30s, 5m, 24h or 7d, from " + std::to_string(setting.low) + "s to " +

@@ -119,6 +119,23 @@ TEST(Settings, UrlsAreShownWithoutPasswordsAndTokens) {
   EXPECT_EQ(shown_url("sqlite:data"), "sqlite:data");
 }
 
+TEST(Settings, AFractionIsFromZeroToOneHoweverItIsWritten) {
+  EXPECT_EQ(Settings({}, {}, {}).fraction("otlp.ratio"), 1);
+  for (const char* written : {"otlp.ratio = 0.25", "[otlp]\nratio = 2.5e-1", "otlp.ratio = \"0.25\""})
+    EXPECT_EQ(Settings(read_settings_file(written, "f"), {}, {}).fraction("otlp.ratio"), 0.25) << written;
+  EXPECT_EQ(Settings(read_settings_file("otlp.ratio = 0", "f"), {}, {}).fraction("otlp.ratio"), 0);
+  for (const char* bad : {"1.01", "-0.1", "nan", "1e-3", "", "half", "0.5x"})
+    EXPECT_THAT(refusal([&] { Settings({}, {{"otlp.ratio", bad}}, {}); }), HasSubstr("a number from 0 to 1")) << bad;
+  EXPECT_THAT(refusal([] { Settings(read_settings_file("otlp.ratio = nan", "f"), {}, {}); }), HasSubstr("otlp.ratio"));
+}
+
+TEST(Settings, ACollectorsHeadersAreASecret) {
+  const Settings settings({}, {{"otlp.headers", "api-key=hush"}, {"otlp.endpoint", "https://collector/hush"}}, {});
+  EXPECT_EQ(settings.shown("otlp.headers"), "(set)");
+  EXPECT_EQ(settings.shown("otlp.endpoint"), "https://collector");
+  EXPECT_EQ(flag_name(*find_setting("otlp.headers")), "");
+}
+
 TEST(Settings, ListsAreSplitAtCommas) {
   EXPECT_THAT(Settings({}, {{"http.allowed_hosts", " a.example , b.example,"}}, {}).list("http.allowed_hosts"),
               ElementsAre("a.example", "b.example"));

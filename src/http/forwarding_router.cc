@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "skald/trace.h"
+
 namespace skald::http {
 namespace {
 
@@ -78,6 +80,8 @@ class RemoteStream {
     topic_ = header("x-stream-topic");
     ended_ = !header("x-stream-ended").empty();
     part_ = answer.body;
+    // What is fetched from here on is nobody's cause and would go on for ever.
+    request_.traceparent = unsampled(request_.traceparent);
     request_.headers["last-event-id"] = last_event(part_, request_.headers["last-event-id"]);
     fetched_ = true;
   }

@@ -17,7 +17,7 @@ struct ForwardingTest : testing::Test {
   bool away = false;
   ForwardingRouter router{near, [this](const Request& request) {
                             if (away) throw Unavailable("AWAY", "nobody answers");
-                            const Request arrived = read_call(write_call(request));
+                            const Request arrived = read_call(write_call(request, trace_of(request)));
                             return read_answer(write_answer(far.dispatch_as(arrived.caller, arrived)));
                           }};
 

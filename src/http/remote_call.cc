@@ -34,10 +34,13 @@ std::string carried(std::string_view what, std::string_view text) {
 
 }  // namespace
 
-std::string write_call(const Request& request) {
-  // A service that asks another makes a request that went through no routes: it says its trace as clients do.
-  const std::string trace(request.traceparent.empty() ? request.header("traceparent") : request.traceparent);
-  Call call{request.method, request.path, request.query, {}, {}, request.caller.role, request.caller.subject, trace};
+std::string_view trace_of(const Request& request) {
+  return request.traceparent.empty() ? request.header("traceparent") : std::string_view(request.traceparent);
+}
+
+std::string write_call(const Request& request, std::string_view traceparent) {
+  Call call{request.method,      request.path,           request.query,           {}, {},
+            request.caller.role, request.caller.subject, std::string(traceparent)};
   // Who reads looks at no body; whatever it is need not travel.
   if (request.method != "GET" && request.method != "HEAD") call.body = carried("the body", request.body);
   for (const std::string_view name : kCarried)

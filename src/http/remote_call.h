@@ -10,7 +10,12 @@
 
 namespace skald::http {
 
-std::string write_call(const Request& request);  // Malformed where it is not text
+// A service that asks another makes a request that went through no routes: it says its trace as
+// clients do.
+std::string_view trace_of(const Request& request);
+
+// In the trace context of whoever asks. Malformed where it is not text.
+std::string write_call(const Request& request, std::string_view traceparent);
 Request read_call(std::string_view text);  // Malformed, Invalid
 
 std::string write_answer(const Response& response);

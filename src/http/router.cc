@@ -6,8 +6,8 @@
 #include "http/host.h"
 #include "http/openapi.h"
 #include "http/target.h"
-#include "http/trace.h"
 #include "skald/id.h"
+#include "skald/trace.h"
 
 namespace skald::http {
 
@@ -51,8 +51,11 @@ void add_field(std::string& fields, std::string_view name, std::string_view valu
 
 }  // namespace
 
-Routes::Routes(Env env, Authenticator authenticator, std::string program_version)
-    : env_(env), authenticator_(std::move(authenticator)), root_(std::make_unique<Node>()) {
+Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio)
+    : env_(env),
+      authenticator_(std::move(authenticator)),
+      trace_ratio_(env.observer.traces() ? trace_ratio : 1),
+      root_(std::make_unique<Node>()) {
   get("/openapi.json", Access::open, describe<void, RawJson>("This description"),
       [this, version = std::move(program_version)](const Request&) {
         return Response{200, openapi_document(routes_, version), "application/json", {}};
@@ -125,10 +128,12 @@ Response Routes::dispatch_as(const Caller& caller, Request request) const {
 Reply Routes::answer(Request request, const Caller* known) const {
   const Instant began = env_.clock.steady();
   introduce(request);
+  auto span = begin_span_as(env_, request.traceparent, request.header("traceparent"), Span::Kind::server);
   Reply reply;
   std::string cause;
+  const Route* route = nullptr;
   try {
-    reply = handle(request, known);
+    reply = handle(request, known, route);
     for (const auto& [name, value] : reply.response.headers)
       if (has_control(value))
         throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
@@ -141,6 +146,7 @@ Reply Routes::answer(Request request, const Caller* known) const {
     cause = foreign.what();
   }
   finish(request, reply.response, began, cause);
+  if (span) trace(*span, request, route, reply.response.status, cause);
   return reply;
 }
 
@@ -165,7 +171,7 @@ Response Routes::refuse(Request request, const Problem& problem) const {
   return response;
 }
 
-Reply Routes::handle(Request& request, const Caller* known) const {
+Reply Routes::handle(Request& request, const Caller* known, const Route*& chosen) const {
   Target target = parse_target(request.path);
   request.path = target.path;
   request.query.merge(target.query);
@@ -186,6 +192,7 @@ Reply Routes::handle(Request& request, const Caller* known) const {
   }
 
   const Route& route = *found->second;
+  chosen = &route;
   for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
   if (known != nullptr) Authenticator::admit(request.caller = *known, route.access);
   else request.caller = authenticator_.admit(request, route.access);
@@ -209,7 +216,21 @@ Reply Routes::run(const Route& route, const Request& request) const {
 
 void Routes::introduce(Request& request) const {
   request.request_id = make_id(env_.clock.now(), env_.random);
-  request.traceparent = continue_trace(request.header("traceparent"), env_.random);
+  request.traceparent = continue_trace(request.header("traceparent"), env_.random, trace_ratio_);
+}
+
+// Probes and scrapes (what needs no token) begin no traces: they would be most of them.
+void Routes::trace(Span& span, const Request& request, const Route* route, int status, std::string_view cause) const {
+  if (span.parent_id.empty() && route != nullptr && route->access == Access::open) return;
+  const bool known = std::ranges::find(kMethods, request.method) != std::end(kMethods) || request.method == "HEAD";
+  span.name = known ? request.method : "HTTP";
+  if (route != nullptr) span.name += ' ' + route->path;
+  span.attributes = {{"http.request.method", known ? request.method : "_OTHER"},
+                     {"http.response.status_code", std::int64_t{status}},
+                     {"skald.request_id", request.request_id}};
+  if (route != nullptr) span.attributes.push_back({"http.route", route->path});
+  if (status >= 500) end_failed_span(env_, span, std::string(cause));
+  else end_span(env_, span);
 }
 
 void Routes::finish(const Request& request, Response& response, Instant began, std::string_view cause) const {

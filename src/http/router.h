@@ -18,6 +18,7 @@
 #include "http/idempotency.h"
 #include "http/problem.h"
 #include "skald/http.h"
+#include "skald/trace.h"
 
 namespace skald::http {
 
@@ -38,8 +39,9 @@ struct Reply {
 
 class Routes final : public Router {
  public:
-  // Registers GET /openapi.json by itself.
-  Routes(Env env, Authenticator authenticator, std::string program_version);
+  // Registers GET /openapi.json by itself. Of requests that bring no trace context the share
+  // `trace_ratio` is traced, where anybody wants to hear of spans.
+  Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio = 1);
   ~Routes() override;
 
   void get(std::string path, Access access, Doc doc, Handler handler) override;
@@ -72,13 +74,15 @@ class Routes final : public Router {
                    std::vector<std::string>& values) const;
   Reply answer(Request request, const Caller* known) const;
   static Response cut(Reply reply);
-  Reply handle(Request& request, const Caller* known) const;
+  Reply handle(Request& request, const Caller* known, const Route*& chosen) const;
   Reply run(const Route& route, const Request& request) const;
   void introduce(Request& request) const;
   void finish(const Request& request, Response& response, Instant began, std::string_view cause) const;
+  void trace(Span& span, const Request& request, const Route* route, int status, std::string_view cause) const;
 
   Env env_;
   Authenticator authenticator_;
+  double trace_ratio_;
   std::deque<Route> routes_;
   mutable InFlight in_flight_;  // thread safe
   std::unique_ptr<Node> root_;

@@ -4,7 +4,7 @@
 
 #include "http/fake_env.h"
 #include "http/jwt.h"
-#include "http/trace.h"
+#include "skald/trace.h"
 
 namespace skald::http {
 namespace {

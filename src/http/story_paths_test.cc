@@ -26,7 +26,7 @@ struct StoryTest : testing::Test {
   // A service in another process, its question and its answer as bytes.
   StorySource remote(const std::string& service) {
     return story_of(service, [this](const Request& request) {
-      const Request arrived = read_call(write_call(request));
+      const Request arrived = read_call(write_call(request, trace_of(request)));
       return read_answer(write_answer(far.dispatch_as(arrived.caller, arrived)));
     });
   }

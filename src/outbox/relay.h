@@ -30,6 +30,7 @@
 #include "outbox/routing.h"
 #include "outbox/triage.h"
 #include "skald/outbox.h"
+#include "skald/trace.h"
 #include "store/tables/outbox.h"
 #include "store/tables/partition.h"
 
@@ -99,6 +100,7 @@ class Relay {
     Triage work;
     std::vector<dead_letter::Undertaker::Burial> parked;
     std::unordered_set<std::string> waiting_keys;
+    std::vector<Span> spans;
     Time now{};
   };
 
@@ -123,7 +125,7 @@ class Relay {
   void begin_work(Page& page);
   Duration idle_time() const;
 
-  void handle_together(Transaction& tx, std::span<const Entry> entries);
+  void handle_together(Transaction& tx, std::span<const Entry> entries, std::vector<Span>& spans);
   void complete(Transaction& tx, std::span<const Entry> entries);
   void note_delivered(std::size_t count, Instant begun);
   void recover(Transaction& tx, const Entry& orphan, std::vector<dead_letter::Undertaker::Burial>& parked);
@@ -133,6 +135,12 @@ class Relay {
   void take_in_hand(const Entry& entry);
   void release_from_hand(const Entry& entry);
   Message message_of(const Entry& entry) const;
+  Message outgoing(const Entry& entry) const;
+  // Calls the handler with the event, as a part of its trace. `span` is what this was, if it is
+  // one; of a handler that threw it has no end.
+  void handle(Transaction& tx, const Consumer& consumer, const Message& message, std::optional<Span>& span) const;
+  void tell(std::span<const Span> spans) const;
+  void end_sending(Span& span, const Entry& entry, const Outcome& outcome) const;
   bool owns(Transaction& tx, const Entry& entry) const;
   tables::partition::Ownership ownership(int partition) const;
   bool blocks_keys() const { return options_.on_dead_letter == OnDeadLetter::block; }

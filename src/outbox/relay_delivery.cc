@@ -1,4 +1,5 @@
 // Relay: handing one event, or a batch of them, to whom it is for.
+#include "base/hash.h"
 #include "env/seam.h"
 #include "outbox/relay.h"
 #include "store/tables/attempt.h"
@@ -15,6 +16,10 @@ using seam::Rule;
 constexpr int kCrashesMaxLocal = 2;
 constexpr int kCrashesMaxSent = 3;
 
+// The span of sending an event is named by the event's id, not by chance: a message has the same
+// bytes at every attempt and in every process, and what its handlers did has one parent.
+std::string sending_id(const Entry& entry) { return span_digits(hash64(unambiguous({"skald-send", entry.id}))); }
+
 }  // namespace
 
 Message Relay::message_of(const Entry& entry) const {
@@ -24,9 +29,37 @@ Message Relay::message_of(const Entry& entry) const {
   return message;
 }
 
+// As it goes to a bus: a child of its sending.
+Message Relay::outgoing(const Entry& entry) const {
+  Message message = message_of(entry);
+  std::string& trace = message.event.traceparent;
+  if (!trace.empty() && env_.observer.traces() && is_sampled(trace)) trace.replace(36, 16, sending_id(entry));
+  return message;
+}
+
+void Relay::handle(Transaction& tx, const Consumer& consumer, const Message& message, std::optional<Span>& span) const {
+  span = begin_span(env_, message.event.traceparent, Span::Kind::consumer, {"handle ", message.event.type});
+  if (!span) return consumer.handle(tx, message);
+  span->attributes = {{"messaging.message.id", message.event.id},
+                      {"skald.consumer", consumer.name},
+                      {"skald.service", options_.source}};
+  Message inside = message;
+  inside.event.traceparent = span->traceparent();
+  tx.set_traceparent(inside.event.traceparent);
+  consumer.handle(tx, inside);
+  tx.set_traceparent({});
+  span->end = env_.clock.now();
+}
+
+void Relay::tell(std::span<const Span> spans) const {
+  for (const Span& span : spans) env_.observer.span(span);
+}
+
 // Many events in the caller's transaction, with their inbox rows.
-void Relay::handle_together(Transaction& tx, std::span<const Entry> entries) {
+void Relay::handle_together(Transaction& tx, std::span<const Entry> entries, std::vector<Span>& spans) {
   std::vector<std::string> consumers, ids;
+  std::optional<Span> span;
+  spans.clear();
   for (const Entry& entry : entries) {
     const Message message = message_of(entry);
     const bool untouched = entry.attempts == 0 && entry.crashes == 0 && !entry.out_of_order;
@@ -37,7 +70,8 @@ void Relay::handle_together(Transaction& tx, std::span<const Entry> entries) {
       } else if (!tables::inbox::record(tx, consumer->name, entry.id) && seam::holds(Rule::dedupe_checked)) {
         continue;
       }
-      consumer->handle(tx, message);
+      handle(tx, *consumer, message, span);
+      if (span) spans.push_back(std::move(*span));
     }
     routing_.settle(tx, entry, EntryStatus::COMPLETED);
   }
@@ -58,15 +92,24 @@ bool Relay::run_consumers(const Entry& entry) {
   for (const Consumer* consumer : routing_.plan(entry).consumers) {
     const bool together = seam::holds(Rule::dedupe_in_effect_transaction);
     bool ours = false, first = true;
-    db_.write(consumer->name, [&](Transaction& tx) {
+    std::optional<Span> span;
+    const auto run = [&](Transaction& tx) {
+      span.reset();
       ours = owns(tx, entry);
       if (!ours) return;
       first = together ? tables::inbox::record(tx, consumer->name, entry.id)
                        : tx.query("SELECT 1 FROM skald_inbox WHERE event_id = $1 AND consumer = $2", entry.id,
                                   consumer->name)
                              .empty();
-      if (first || !seam::holds(Rule::dedupe_checked)) consumer->handle(tx, message);
-    });
+      if (first || !seam::holds(Rule::dedupe_checked)) handle(tx, *consumer, message, span);
+    };
+    try {
+      db_.write(consumer->name, run);
+    } catch (const std::exception& error) {
+      if (span) end_failed_span(env_, *span, error.what());
+      throw;
+    }
+    if (span) env_.observer.span(*span);
     if (!ours) return false;
     if (!together && first)
       db_.write("record apart", [&](Transaction& tx) { tables::inbox::record(tx, consumer->name, entry.id); });
@@ -76,9 +119,22 @@ bool Relay::run_consumers(const Entry& entry) {
 
 void Relay::send(const Entry& entry) {
   const Instant begun = env_.clock.steady();
-  routing_.plan(entry).route->bus->send(message_of(entry), [this, entry, begun](Outcome outcome) {
-    finish(entry, std::move(outcome), env_.clock.steady() - begun);
-  });
+  auto span = begin_span(env_, entry.event.traceparent, Span::Kind::producer, {"send ", entry.event.type});
+  routing_.plan(entry).route->bus->send(outgoing(entry),
+                                        [this, entry, begun, span = std::move(span)](Outcome outcome) mutable {
+                                          if (span) end_sending(*span, entry, outcome);
+                                          finish(entry, std::move(outcome), env_.clock.steady() - begun);
+                                        });
+}
+
+// An attempt that failed is beside the one that did not, which is what handlers are children of.
+void Relay::end_sending(Span& span, const Entry& entry, const Outcome& outcome) const {
+  span.attributes = {{"messaging.message.id", entry.id},
+                     {"skald.service", options_.source},
+                     {"skald.attempt", std::int64_t{entry.attempts}}};
+  if (outcome.verdict != Verdict::delivered) return end_failed_span(env_, span, outcome.error);
+  span.span_id = sending_id(entry);
+  end_span(env_, span);
 }
 
 void Relay::finish(Entry entry, Outcome outcome, Duration took) {

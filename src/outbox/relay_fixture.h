@@ -9,6 +9,7 @@
 #include "outbox/integrity.h"
 #include "outbox/relay.h"
 #include "store/tables/schema.h"
+#include "support/span_listener.h"
 #include "support/test_database.h"
 
 namespace skald::outbox {
@@ -23,6 +24,7 @@ class ScriptedBus final : public Bus {
  public:
   void send(Message message, Done done) override {
     sent.push_back(message.event.id);
+    traces.push_back(message.event.traceparent);
     waiting_.push_back(std::move(done));
   }
   void poll(Duration, std::span<const int>) override {
@@ -56,7 +58,10 @@ class ScriptedBus final : public Bus {
   void republish(std::span<const Message> messages) override {
     EXPECT_TRUE(held);
     EXPECT_EQ(unacknowledged_, 0u) << "the part before is to be acknowledged first";
-    for (const Message& message : messages) given.push_back(message.event.id);
+    for (const Message& message : messages) {
+      given.push_back(message.event.id);
+      traces.push_back(message.event.traceparent);
+    }
     unacknowledged_ += messages.size();
     parts.push_back(messages.size());
   }
@@ -74,6 +79,7 @@ class ScriptedBus final : public Bus {
   bool held = false;
   int holds = 0;
   std::vector<std::string> sent, given;
+  std::vector<std::string> traces;  // of both
   std::vector<std::size_t> parts;
 
  private:
@@ -97,8 +103,9 @@ class RelayTest : public testing::TestWithParam<Dialect> {
   }
 
   Database& db() { return **database_; }
-  void emit(const std::string& id, const std::string& type = "both", const std::string& key = "k") {
-    const Event event{.id = id, .type = type, .key = key, .subject = "s", .payload = "{}", .traceparent = ""};
+  void emit(const std::string& id, const std::string& type = "both", const std::string& key = "k",
+            const std::string& traceparent = "") {
+    const Event event{.id = id, .type = type, .key = key, .subject = "s", .payload = "{}", .traceparent = traceparent};
     const tables::outbox::NewEntry entry{&event, content_hash(event, ""), 3};
     db().write("emit", [&](Transaction& tx) { tables::outbox::insert(tx, std::span(&entry, 1)); });
     relay_.wake(std::uint64_t{1} << partition_of(key));
@@ -118,7 +125,8 @@ class RelayTest : public testing::TestWithParam<Dialect> {
 
   StandingClock clock_;
   std::unique_ptr<Random> random_ = system_random();
-  Env env_{clock_, *random_, silent_observer()};
+  test::SpanListener spans_;
+  Env env_{clock_, *random_, spans_};
   std::unique_ptr<test::TestDatabase> database_ = test::TestDatabase::of(GetParam(), env_);
   OutboxOptions options_;
   ScriptedBus bus_;

@@ -103,7 +103,7 @@ void Relay::give_next(Outlet& outlet) {
   std::vector<Message> messages;
   for (const Entry& entry : entries) {
     if (verify(entry, options_.hash_key)) {
-      messages.push_back(message_of(entry));
+      messages.push_back(outgoing(entry));
       continue;
     }
     env_.observer.count("outbox_integrity_failures_total");

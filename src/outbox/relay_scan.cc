@@ -72,16 +72,18 @@ bool Relay::run_offered(const Lane& lane, const Entry& entry) {
   if (lane.scanning || lane.careful || lane.leaving) return false;
   if (routing_.plan(entry).route != nullptr || !verify(entry, options_.hash_key)) return false;
   const Instant begun = env_.clock.steady();
+  std::vector<Span> spans;
   try {
     db_.write("relay an offer", [&](Transaction& tx) {
       // Whoever completed it then: its effects are there, once.
       tx.witness("SELECT 1 FROM skald_outbox WHERE id = $1 AND status = 3", entry.id);
       tables::outbox::complete_offered(tx, view_->worker, {entry.partition, lane.fence, 0}, entry.id);
-      handle_together(tx, std::span(&entry, 1));
+      handle_together(tx, std::span(&entry, 1), spans);
     });
   } catch (const std::exception&) {
     return false;  // a pass finds out what is the matter
   }
+  tell(spans);
   note_delivered(1, begun);
   return true;
 }
@@ -101,7 +103,7 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
   page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_,
                       options_.hash_key, page.now, room},
                      page.waiting_keys);
-  handle_together(tx, page.work.local);
+  handle_together(tx, page.work.local, page.spans);
   complete(tx, page.work.local);
   std::vector<std::string> claims;
   for (const auto* list : {&page.work.send, &page.work.careful})
@@ -141,6 +143,7 @@ void Relay::note_delivered(std::size_t count, Instant begun) {
 }
 
 void Relay::begin_work(Page& page) {
+  tell(page.spans);
   if (!page.work.local.empty()) note_delivered(page.work.local.size(), page.begun);
   for (const Entry& orphan : page.work.orphans) lanes_.at(orphan.partition).want_pass();
   for (Undertaker::Burial& burial : page.parked) {

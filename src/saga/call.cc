@@ -27,7 +27,9 @@ std::string key_of(const Instance& saga, const Next& what, int element) {
 
 Answer ask(Env env, const Instance& saga, const Next& what, int element) {
   Answer answer{saga.definition->codec.copy(saga.state.get()), {}, env.clock.now(), {}};
-  const StepContext context = saga.context(what, element);
+  StepContext context = saga.context(what, element);
+  auto span = saga.begin_step_span(env, what);
+  if (span) context.traceparent = span->traceparent();
   Remote step(context, key_of(saga, what, element), saga.row.fence, what.step->timeout);
   try {
     (what.act == Next::Act::undo ? what.step->undo : what.step->run).remote(step, answer.state.get(), context.element);
@@ -35,6 +37,8 @@ Answer ask(Env env, const Instance& saga, const Next& what, int element) {
     answer.trouble = trouble_of(std::current_exception(), what);
   }
   answer.ended = env.clock.now();
+  if (span && answer.trouble) end_failed_span(env, *span, described(answer.trouble->failure));
+  else if (span) end_span(env, *span);
   return answer;
 }
 

@@ -114,6 +114,7 @@ After Group::run_steps() {
     if (const Met* known = known_trouble(what)) {
       ++trial_.ran;
       saga_.operations.insert(saga_.operations.end(), known->reads.begin(), known->reads.end());
+      if (known->span) saga_.spans.push_back(*known->span);
       if (const auto after = meet(what, known->trouble)) return *after;
       turned_back_ = false;
       continue;
@@ -170,17 +171,25 @@ std::optional<After> Group::run_one(const Next& what) {
 }
 
 void Group::attempt(const Next& what, const std::function<void(Local&)>& code) {
-  const StepContext context = saga_.context(what, what.elements.empty() ? 0 : what.elements.front());
+  StepContext context = saga_.context(what, what.elements.empty() ? 0 : what.elements.front());
+  step_span_ = saga_.begin_step_span(env_, what);
+  if (step_span_) context.traceparent = step_span_->traceparent();
+  tx_.set_traceparent(context.traceparent);
   const std::size_t recorded = saga_.operations.size();
   try {
     const Recording recording(tx_, saga_, what);
     Local step(tx_, context);
     code(step);
   } catch (...) {
-    trial_.met = Met{trouble_of(std::current_exception(), what), {}};
+    trial_.met = Met{trouble_of(std::current_exception(), what), {}, std::exchange(step_span_, std::nullopt)};
+    if (auto& span = trial_.met->span) {
+      span->error = described(trial_.met->trouble.failure);
+      span->end = env_.clock.now();
+    }
     if (trial_.met->trouble.kind == Trouble::Kind::refusal) trial_.met->reads = reads_since(saga_, recorded);
     throw;
   }
+  tx_.set_traceparent({});
 }
 
 void Group::done(const Next& what, std::string_view status) {
@@ -191,6 +200,10 @@ void Group::done(const Next& what, std::string_view status) {
               step_begun_,
               env_.clock.now(),
               {}});
+  if (step_span_) {
+    step_span_->end = env_.clock.now();
+    saga_.spans.push_back(*std::exchange(step_span_, std::nullopt));
+  }
   record_done(saga_, what, what.elements.front());
   succeed(saga_.progress, what, what.elements.front(), saga_.state.get());
 }
@@ -214,7 +227,7 @@ std::optional<After> Group::meet(const Next& what, const Trouble& trouble) {
   const bool refusal = trouble.kind == Trouble::Kind::refusal;
   saga_.note({what.step->name, std::string(enum_name(what.step->kind)), refusal ? "REFUSED" : "FAILED",
               saga_.progress.attempt + 1, step_begun_ == Time{} ? env_.clock.now() : step_begun_, env_.clock.now(),
-              trouble.failure.code + ": " + trouble.failure.message});
+              described(trouble.failure)});
   const std::size_t known = saga_.progress.done.size();
   switch (fail(*saga_.definition, saga_.progress, what, trouble)) {
     case Verdict::undo:
@@ -274,6 +287,7 @@ std::optional<After> Group::run_child(const Next& what) {
     row.parent = saga_.row.id;
     row.root = saga_.row.root;
     row.key = saga_.row.key;
+    row.traceparent = saga_.row.traceparent;
     row.started_at = tx_.now();
     row.wake_at = tx_.now();
     row.revision = what.step->child_version;

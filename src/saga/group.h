@@ -22,6 +22,7 @@ struct GroupLimits {
 struct Met {
   Trouble trouble;
   std::vector<checker::Operation> reads;  // that it was decided on, where a history is kept
+  std::optional<Span> span = {};          // that the step was
 };
 struct Trial {
   std::optional<Trouble> call;       // what the call before it came to
@@ -81,6 +82,7 @@ class Group {
   std::optional<Time> wake_at_;
   std::optional<Duration> wakes_in_;
   Time step_begun_{};
+  std::optional<Span> step_span_;
 };
 
 }  // namespace skald::saga

@@ -7,6 +7,7 @@
 #include "env/seam.h"
 #include "saga/progress.h"
 #include "skald/checker.h"
+#include "skald/trace.h"
 #include "store/tables/saga.h"
 #include "store/tables/semantic_lock.h"
 
@@ -30,6 +31,7 @@ struct Instance {
   std::string log;                     // lines that are not committed yet
   bool recorded = false;               // a history is kept for the checker
   std::vector<checker::Operation> operations;  // of it, not committed yet
+  std::vector<Span> spans;             // of local steps, not committed yet
 
   // A copy whose state can be changed and thrown away.
   Instance draft() const {
@@ -41,7 +43,14 @@ struct Instance {
     return row.take_overs >= kTakeOversMax && seam::holds(seam::Rule::saga_crashes_counted);
   }
   StepContext context(const Next& what, int element) const {
-    return {row.id, row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element)};
+    return {row.id, row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element), row.traceparent};
+  }
+  // The step in hand as a part of the saga's trace, where it has one.
+  std::optional<Span> begin_step_span(const Env& env, const Next& what) const {
+    const std::string_view undo = what.act == Next::Act::undo ? "undo " : "";
+    auto span = begin_span(env, row.traceparent, Span::Kind::internal, {row.type, ": ", undo, what.step->name});
+    if (span) span->attributes = {{"skald.saga_id", row.id}, {"skald.attempt", std::int64_t{progress.attempt + 1}}};
+    return span;
   }
   void note(StepView line) {
     json::write(log, line);

@@ -32,6 +32,7 @@ struct Failure {
   std::string code, message, step;
 };
 BOOST_DESCRIBE_STRUCT(Failure, (), (code, message, step))
+inline std::string described(const Failure& failure) { return failure.code + ": " + failure.message; }
 
 struct Progress {
   int step = 0;

@@ -54,6 +54,7 @@ Runner::Handle Runner::make(const Definition& definition, std::shared_ptr<void> 
   saga->row.revision = definition.version;
   saga->row.key = options.key;
   saga->row.started_at = env_.clock.now();
+  saga->row.traceparent = options.traceparent;
   return saga;
 }
 
@@ -263,6 +264,8 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     saga = std::move(*draft);
     saga.newborn = false;
     saga.log.clear();
+    for (const Span& span : saga.spans) env_.observer.span(span);
+    saga.spans.clear();
     if (others) look_at(Duration::zero());
     if (wakes_in) look_at(*wakes_in);
     if (after == After::ended)

@@ -6,6 +6,7 @@
 #include "saga/runner.h"
 #include "skald/saga.h"
 #include "store/tables/schema.h"
+#include "support/span_listener.h"
 #include "support/test_database.h"
 
 namespace skald::saga {
@@ -96,7 +97,8 @@ class SagaFixture : public testing::TestWithParam<Dialect> {
 
   std::unique_ptr<Clock> clock_ = system_clock();
   std::unique_ptr<Random> random_ = system_random();
-  Env env_{*clock_, *random_, silent_observer()};
+  test::SpanListener spans_;
+  Env env_{*clock_, *random_, spans_};
   std::unique_ptr<test::TestDatabase> database_ = test::TestDatabase::of(GetParam(), env_);
   Registry registry_;
   std::unique_ptr<Runner> runner_ = runner_as("w1");

@@ -21,7 +21,7 @@ std::vector<std::string> texts_of(const std::string& body, std::string_view memb
 
 }  // namespace
 
-BookingTest::BookingTest() {
+BookingTest::BookingTest(Observer& observer) : env_{*clock_, *random_, observer} {
   if (GetParam() == Deployment::distributed) nats_ = std::make_unique<NatsServer>();
   open({});
 }

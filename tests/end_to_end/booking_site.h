@@ -38,7 +38,7 @@ inline std::string name_of(const testing::TestParamInfo<Deployment>& which) {
 
 class BookingTest : public testing::TestWithParam<Deployment> {
  protected:
-  BookingTest();
+  explicit BookingTest(Observer& observer = silent_observer());
   ~BookingTest() override;
 
   // Other processes on the same data, after these are gone.
@@ -74,7 +74,7 @@ class BookingTest : public testing::TestWithParam<Deployment> {
 
   std::unique_ptr<Clock> clock_ = system_clock();
   std::unique_ptr<Random> random_ = system_random();
-  Env env_{*clock_, *random_, silent_observer()};
+  Env env_;
   std::unique_ptr<http::Routes> routes_;
   host::Unit booking_, course_, notify_;
   std::unique_ptr<NatsServer> nats_;  // where it is distributed

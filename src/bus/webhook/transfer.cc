@@ -29,6 +29,11 @@ bool may_get_better(long status) {
 
 }  // namespace
 
+void initialize_libcurl() {
+  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (code != CURLE_OK) throw Unavailable("WEBHOOK_LIBCURL", "libcurl cannot be initialized");
+}
+
 WebhookTransfer::WebhookTransfer(const WebhookTarget& target, const std::vector<std::string>& headers, std::string body,
                                  const Limits& limits)
     : target_(target), allow_private_(limits.allow_private), body_(std::move(body)), easy_(curl_easy_init()) {
@@ -101,8 +106,7 @@ Outcome WebhookTransfer::outcome(CURLcode result, Time now) const {
         target_.host + ": " +
         (header_bytes_ > kHeadersMax ? "the answer's headers are too long" : curl_easy_strerror(result)));
 
-  long status = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  const long status = this->status();
   if (status >= 200 && status < 300) return Outcome::ok();
   if (status >= 300 && status < 400) return Outcome::refused(describe(status) + " (redirects are not followed)");
   if (!may_get_better(status)) return Outcome::refused(describe(status));
@@ -111,6 +115,12 @@ Outcome WebhookTransfer::outcome(CURLcode result, Time now) const {
   if (curl_easy_header(easy_.get(), "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
     after = parse_retry_after(header->value, now);
   return Outcome::failed(describe(status), after);
+}
+
+long WebhookTransfer::status() const {
+  long status = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  return status;
 }
 
 std::string WebhookTransfer::describe(long status) const {

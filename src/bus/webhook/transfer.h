@@ -13,6 +13,9 @@
 
 namespace skald {
 
+// Once per process, before anything else of libcurl. Unavailable (WEBHOOK_LIBCURL).
+void initialize_libcurl();
+
 class WebhookTransfer {
  public:
   struct Limits {
@@ -31,6 +34,7 @@ class WebhookTransfer {
 
   // After libcurl has ended it with `result`.
   Outcome outcome(CURLcode result, Time now) const;
+  long status() const;  // of HTTP; 0 where there was none
 
  private:
   struct FreeEasy {

@@ -12,11 +12,6 @@
 namespace skald {
 namespace {
 
-void initialize_libcurl() {
-  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (code != CURLE_OK) throw Unavailable("WEBHOOK_LIBCURL", "libcurl cannot be initialized");
-}
-
 void check(CURLMcode code) {
   if (code != CURLM_OK) throw Unavailable("WEBHOOK_LIBCURL", std::string("libcurl: ") + curl_multi_strerror(code));
 }

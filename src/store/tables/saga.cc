@@ -9,7 +9,7 @@ namespace {
 
 #define SKALD_SAGA_COLUMNS                                                                                      \
   "id, type, revision, key, parent, root, status, owner, fence, take_overs, wake_at, deadline_at, started_at, " \
-  "finished_at, progress, state, log, error_code, error_message"
+  "finished_at, progress, state, log, error_code, error_message, traceparent"
 
 Row row_at(const Rows& rows, std::size_t i) {
   Row row;
@@ -36,6 +36,7 @@ Row row_at(const Rows& rows, std::size_t i) {
   row.log = text();
   row.error_code = text();
   row.error_message = text();
+  row.traceparent = text();
   return row;
 }
 
@@ -70,10 +71,10 @@ void insert(Transaction& tx, const Row& row) {
   announce(tx, row.id);
   tx.enqueue(
       "INSERT INTO skald_saga (" SKALD_SAGA_COLUMNS
-      ", live) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
+      ", live) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
       row.id, row.type, row.revision, row.key, row.parent, row.root, row.status, or_null(row.owner), row.fence,
       row.take_overs, row.wake_at, row.deadline_at, row.started_at, row.finished_at, row.progress, row.state, row.log,
-      row.error_code, row.error_message, has_ended(row.status) ? 0 : 1);
+      row.error_code, row.error_message, row.traceparent, has_ended(row.status) ? 0 : 1);
 }
 
 void update(Transaction& tx, const Row& row) {

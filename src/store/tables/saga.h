@@ -27,6 +27,7 @@ struct Row {
   std::string progress, state;            // JSON
   std::string log;                        // JSON objects, a line each; on update: what is added
   std::string error_code, error_message;
+  std::string traceparent;                // of who started it; empty: it belongs to no trace
 };
 
 void insert(Transaction& tx, const Row& row);

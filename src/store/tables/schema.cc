@@ -89,7 +89,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 6> steps = {
+  static const std::array<Migration, 7> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -113,6 +113,10 @@ std::span<const Migration> migrations() {
       Migration{.version = 6,
                 .name = "events by their subject",
                 .sql = "CREATE INDEX skald_outbox_subject ON skald_outbox (subject) WHERE subject <> '';",
+                .postgres_sql = ""},
+      Migration{.version = 7,
+                .name = "traces of sagas",
+                .sql = "ALTER TABLE skald_saga ADD COLUMN traceparent TEXT NOT NULL DEFAULT '';",
                 .postgres_sql = ""}};
   return steps;
 }
