@@ -67,7 +67,11 @@ Undertaker::Rest Undertaker::bury_in_table(const Burial& burial, const Surroundi
       letters::put(tx, letters::from_entry(burial.entry, burial.reason, burial.error, tx.now()));
     end_entry(tx, burial, around);
   });
-  if (rest == Rest::table) env_.observer.count("dead_letters_total");
+  if (rest != Rest::table) return rest;
+  env_.observer.count("dead_letters_total");
+  env_.observer.log(Observer::Level::error, "an event is a dead letter now; see `skald dlq show`",
+                    "\"event\":" + to_json(burial.entry.id) + ",\"type\":" + to_json(burial.entry.event.type) +
+                        ",\"reason\":" + to_json(burial.reason) + ",\"error\":" + to_json(burial.error));
   return rest;
 }
 

@@ -17,6 +17,7 @@ using tables::partition::Ownership;
 
 constexpr Duration kIdleMax = std::chrono::seconds(1);
 constexpr std::size_t kErrorBytesMax = 500;
+constexpr int kCutOffsSpared = 10;
 
 }  // namespace
 
@@ -77,6 +78,7 @@ void Relay::follow_membership() {
   }
   lanes_ = std::move(next);
   view_ = view;
+  cut_offs_.clear();
   hold_for(taken);
   // What is no longer ours is forgotten: its new owner finds it in the table.
   const auto lost = [&](const Entry& entry) {
@@ -114,7 +116,9 @@ bool Relay::settle() {
         continue;
       }
       const bool refused = f.outcome.verdict == Verdict::refused;
-      const bool exhausted = f.entry.attempts > f.entry.retries_max && seam::holds(Rule::attempts_capped);
+      // A bus that breaks says nothing of what was on its way, unless it does so each time.
+      const bool spared = f.outcome.at_once && cut_offs_[f.entry.id] < kCutOffsSpared;
+      const bool exhausted = !spared && f.entry.attempts > f.entry.retries_max && seam::holds(Rule::attempts_capped);
       tables::attempt::insert(tx, f.entry.id,
                               {f.entry.attempts, tx.now(), view_->worker, refused ? "REFUSED" : "RETRY", f.took,
                                cut_text(f.outcome.error, kErrorBytesMax)});
@@ -124,7 +128,9 @@ bool Relay::settle() {
         const Duration wait = f.outcome.at_once
                                   ? Duration::zero()
                                   : backoff(options_, f.entry.attempts, f.outcome.retry_after, env_.random);
-        tables::outbox::reschedule(tx, f.entry, tx.now() + wait, cut_text(f.outcome.error, kErrorBytesMax));
+        Entry entry = f.entry;
+        if (spared) --entry.attempts;
+        tables::outbox::reschedule(tx, entry, tx.now() + wait, cut_text(f.outcome.error, kErrorBytesMax));
       }
     }
     tables::outbox::complete(tx, done, view_->worker, true);
@@ -132,6 +138,8 @@ bool Relay::settle() {
   for (const Finished& f : finished) {
     const bool burying = std::ranges::any_of(dead, [&](const auto& burial) { return burial.entry.id == f.entry.id; });
     if (!burying) release_from_hand(f.entry);
+    if (f.outcome.at_once) ++cut_offs_[f.entry.id];
+    else cut_offs_.erase(f.entry.id);
     env_.observer.timing("outbox_delivery_seconds", f.took);
     env_.observer.count(f.outcome.verdict == Verdict::delivered ? "outbox_delivered_total"
                                                                 : "outbox_failed_attempts_total");
@@ -227,6 +235,7 @@ void Relay::take_in_hand(const Entry& entry) {
   Lane& lane = lanes_.at(entry.partition);
   ++lane.under_way;
   in_hand_.emplace(entry.id, lane.fence);
+  if (entry.crashes + 1 >= kCrashesMaxSent) last_chance_ = entry.id;
 }
 
 void Relay::release_from_hand(const Entry& entry) {

@@ -156,6 +156,8 @@ class Relay {
   std::map<int, Lane> lanes_;
   std::optional<std::vector<Outlet>> outlets_;  // none before the first step: routes come until then
   std::unordered_map<std::string, std::int64_t> in_hand_;  // what this relay has begun, and under which fence
+  std::string last_chance_;  // of those, the one that is sent alone: see triage.h
+  std::unordered_map<std::string, int> cut_offs_;  // since an event's bus has last told what became of it
   std::deque<Entry> singles_;  // to be run one by one
   std::vector<Finished> finished_;  // to be settled
   std::vector<Entry> offered_;

@@ -14,7 +14,6 @@ using seam::Rule;
 // An event whose owners keep dying is parked at the third take-over. The first
 // death in a shared batch cannot be put down to one event: it is not counted.
 constexpr int kCrashesMaxLocal = 2;
-constexpr int kCrashesMaxSent = 3;
 
 // The span of sending an event is named by the event's id, not by chance: a message has the same
 // bytes at every attempt and in every process, and what its handlers did has one parent.

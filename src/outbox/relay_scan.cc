@@ -101,7 +101,7 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
   }
   const std::size_t room = options_.in_flight_max - std::min(options_.in_flight_max, in_hand_.size());
   page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_,
-                      options_.hash_key, page.now, room},
+                      options_.hash_key, page.now, room, in_hand_.contains(last_chance_)},
                      page.waiting_keys);
   handle_together(tx, page.work.local, page.spans);
   complete(tx, page.work.local);

@@ -10,7 +10,9 @@ using seam::Rule;
 
 enum class Fate { local, careful, send, orphan, forged, under_way, too_early, no_room, no_bus };
 
-Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
+bool is_last_chance(const Entry& entry) { return entry.crashes + 1 >= kCrashesMaxSent; }
+
+Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends, bool last_chance_taken) {
   const bool under_way = in.in_hand.contains(entry.id);
   if (under_way) return Fate::under_way;
   if (entry.status == EntryStatus::PROCESSING && !seam::holds(Rule::orphans_recovered)) return Fate::under_way;
@@ -26,22 +28,24 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
     return in.careful.contains(entry.partition) || entry.crashes > 0 || plan.route != nullptr ? Fate::careful
                                                                                               : Fate::local;
   }
-  return sends < in.send_max ? Fate::send : Fate::no_room;
+  return sends < in.send_max && !(last_chance_taken && is_last_chance(entry)) ? Fate::send : Fate::no_room;
 }
 
 }  // namespace
 
 Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_keys) {
   Triage out;
+  bool last_chance_taken = in.last_chance_in_hand;
   waiting_keys.insert(in.blocked_keys.begin(), in.blocked_keys.end());
   for (const Entry& entry : in.entries) {
     const std::string& key = entry.event.key;
     if (waiting_keys.contains(key)) continue;
-    switch (fate_of(entry, in, out.send.size())) {
+    switch (fate_of(entry, in, out.send.size(), last_chance_taken)) {
       case Fate::local: out.local.push_back(entry); continue;  // the key goes on in this transaction
       case Fate::careful: out.careful.push_back(entry); break;
       case Fate::send:
         out.send.push_back(entry);
+        last_chance_taken |= is_last_chance(entry);
         if (!seam::holds(Rule::one_in_flight_per_key)) continue;
         break;
       case Fate::orphan: out.orphans.push_back(entry); break;

@@ -18,6 +18,11 @@
 
 namespace skald::outbox {
 
+// A sent event is parked when its owner has died with it in hand so often. Many are in hand
+// at once, and a machine that fails thrice in a row must not park them all: where one more
+// death would be the last, one such event is sent at a time.
+inline constexpr int kCrashesMaxSent = 3;
+
 struct Triage {
   std::vector<Entry> local;      // for consumers, in order, in this transaction
   std::vector<Entry> careful;    // for consumers, but claimed and run one by one
@@ -38,6 +43,7 @@ struct TriageInput {
   std::string_view hash_key;
   Time now;
   std::size_t send_max;                                     // sends that may still begin
+  bool last_chance_in_hand = false;
 };
 
 // `waiting_keys` lives for one pass: keys that an entry of an earlier page holds.

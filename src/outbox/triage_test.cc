@@ -39,7 +39,7 @@ class TriageTest : public testing::Test {
 
   Triage run() {
     std::unordered_set<std::string> waiting;
-    return triage({entries, blocked, in_hand, careful, routing, "", now, room}, waiting);
+    return triage({entries, blocked, in_hand, careful, routing, "", now, room, last_chance_in_hand}, waiting);
   }
 
   static std::string ids(const std::vector<Entry>& list) {
@@ -56,6 +56,7 @@ class TriageTest : public testing::Test {
   std::set<int> careful;
   Time now = from_micros(1000);
   std::size_t room = 10;
+  bool last_chance_in_hand = false;
 };
 
 TEST_F(TriageTest, SendsOneEventPerKeyAtATime) {
@@ -63,6 +64,17 @@ TEST_F(TriageTest, SendsOneEventPerKeyAtATime) {
   add("b", "k", "sent");
   add("c", "other", "sent");
   EXPECT_EQ(ids(run().send), "ac");
+}
+
+TEST_F(TriageTest, OfThoseWhoseNextDeathIsTheLastOneIsSentAtATime) {
+  add("a", "1", "sent").crashes = kCrashesMaxSent - 1;
+  add("b", "2", "sent").crashes = kCrashesMaxSent - 1;
+  add("c", "3", "sent").crashes = kCrashesMaxSent - 2;
+  Triage triage = run();
+  EXPECT_EQ(ids(triage.send), "ac");
+  EXPECT_EQ(triage.no_room.size(), 1u);
+  last_chance_in_hand = true;
+  EXPECT_EQ(ids(run().send), "c");
 }
 
 TEST_F(TriageTest, LocalEventsOfOneKeyFollowEachOtherInOneTransaction) {
