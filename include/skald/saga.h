@@ -60,6 +60,9 @@ class Saga {
   Saga& remote(std::string name, F run) {
     return add(saga::Kind::remote, std::move(name), saga::remote_step<State>(std::move(run)));
   }
+  // What the transaction of Sagas::start_in() does besides: there is nothing to run, only an
+  // undo(). Where an await() follows, the saga waits as soon as that transaction has committed.
+  Saga& given(std::string name) { return add(saga::Kind::local, std::move(name), {}); }
   // Once per element of a vector in the state, each undone by itself. `run` gets
   // (Local& or Remote&, State&, Element&).
   template <class Element, class F>
@@ -119,9 +122,15 @@ class Saga {
   }
   // Waits for a signal of that name: by a person (POST /api/sagas/{id}/signal) or by code
   // (Sagas::signal, in an event's handler too). Refused with TIMED_OUT after timeout().
-  Saga& await(std::string name, std::string signal, std::function<void(Local&, State&, const RawJson&)> receive) {
+  // Without `receive` what the signal says does not matter, only that it came; where it is the
+  // last step, the saga ends with the transaction that signals.
+  Saga& await(std::string name, std::string signal) {
     add(saga::Kind::await, std::move(name), {});
     last().signal = std::move(signal);
+    return *this;
+  }
+  Saga& await(std::string name, std::string signal, std::function<void(Local&, State&, const RawJson&)> receive) {
+    await(std::move(name), std::move(signal));
     last().receive = [receive](Local& step, void* state, const RawJson& payload) {
       receive(step, *static_cast<State*>(state), payload);
     };

@@ -80,7 +80,6 @@ Started SagaThreads::begin_in(Transaction& tx, const std::string& type, std::sha
                               const StartOptions& options) {
   const Started out = runner_.start_in(tx, registry_.latest(type), std::move(state), options);
   tx.after_commit([this] { env_.observer.count("sagas_started_total"); });
-  go_on_after(tx);
   return out;
 }
 
@@ -133,27 +132,16 @@ void SagaThreads::signal(Transaction& tx, std::string_view saga_id, std::string_
                          std::string_view id, std::string_view actor) {
   runner_.signal(tx, saga_id, name, payload, id);
   if (!actor.empty()) tables::audit::insert(tx, env_.random, actor, "saga.signal", saga_id, name);
-  go_on_after(tx);
 }
 
 void SagaThreads::retry(Transaction& tx, std::string_view saga_id, std::string_view actor) {
   runner_.retry(tx, saga_id);
   tables::audit::insert(tx, env_.random, actor, "saga.retry", saga_id, "");
-  go_on_after(tx);
 }
 
 void SagaThreads::compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) {
   runner_.compensate(tx, saga_id, why);
   tables::audit::insert(tx, env_.random, actor, "saga.compensate", saga_id, why);
-  go_on_after(tx);
-}
-
-// What has changed is due when the transaction has committed.
-void SagaThreads::go_on_after(Transaction& tx) {
-  tx.after_commit([this] {
-    runner_.note_due(Duration::zero());
-    if (!running_ && hooks_.announce) hooks_.announce();
-  });
 }
 
 }  // namespace skald::runtime

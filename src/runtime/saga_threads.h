@@ -49,7 +49,6 @@ class SagaThreads final : public Sagas {
                    const StartOptions& options) override;
 
  private:
-  void go_on_after(Transaction& tx);
   void wake_threads() noexcept;
   static void side_by_side(std::vector<std::function<void()>> calls);
 

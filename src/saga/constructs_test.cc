@@ -109,6 +109,75 @@ TEST_P(ConstructsTest, ASignalThatDoesNotComeInTimeIsARefusal) {
   EXPECT_EQ(effects("a"), 0);
 }
 
+// A step that the starter's transaction does besides, and a signal that only has to come.
+Saga<Trip> given_trip(Duration timeout) {
+  return Saga<Trip>("trip").given("a").undo(removes("a")).await("approval", "approved").timeout(timeout);
+}
+
+class GivenTest : public ConstructsTest {
+ protected:
+  std::string start_given(Duration timeout) {
+    know(given_trip(timeout));
+    Started begun;
+    db().write("start", [&](Transaction& tx) {
+      tx.execute("INSERT INTO effect (what, n) VALUES ('a', 1)");
+      begun = runner_->start_in(tx, registry_.latest("trip"), std::make_shared<Trip>(), {});
+    });
+    EXPECT_EQ(begun.status, SagaStatus::WAITING);
+    return begun.id;
+  }
+  SagaStatus status(const std::string& id) { return view(id).status; }
+};
+
+TEST_P(GivenTest, ItWaitsWithItsStartersCommitAndNobodyHasToRunIt) {
+  const std::string id = start_given(1h);
+  EXPECT_EQ(status(id), SagaStatus::WAITING);
+  EXPECT_EQ(view(id).step, "approval");
+  EXPECT_GT(runner_->poll(), 1s) << "nothing is due";
+  EXPECT_FALSE(runner_->run_one());
+}
+
+TEST_P(GivenTest, WhatWasGivenIsUndoneWhereTheSignalDoesNotCome) {
+  const std::string id = start_given(2ms);
+  settle(*runner_);
+  EXPECT_EQ(status(id), SagaStatus::COMPENSATED);
+  EXPECT_EQ(view(id).error->code, "TIMED_OUT");
+  EXPECT_EQ(effects("a"), 0);
+}
+
+TEST_P(GivenTest, ItEndsWithTheTransactionThatSignals) {
+  const std::string id = start_given(1h);
+  const auto signal = [&](Transaction& tx) { runner_->signal(tx, id, "approved", "{}", "s1"); };
+  EXPECT_THROW(db().write("undone",
+                          [&](Transaction& tx) {
+                            signal(tx);
+                            throw Refused("NO", "no");
+                          }),
+               Refused);
+  EXPECT_EQ(status(id), SagaStatus::WAITING);
+  db().write("other", [&](Transaction& tx) { runner_->signal(tx, id, "something else", "{}", "s0"); });
+  settle(*runner_);
+  EXPECT_EQ(status(id), SagaStatus::WAITING);
+  db().write("done", signal);
+  EXPECT_EQ(status(id), SagaStatus::COMPLETED);
+  EXPECT_EQ(rows_in("skald_signal"), 0);
+  EXPECT_THROW(db().write("again", signal), Conflict);
+  EXPECT_EQ(effects("a"), 1);
+}
+
+TEST_P(GivenTest, ASignalThatComesWhileAWorkerHasItIsKept) {
+  const std::string id = start_given(1h);
+  db().write("claim", [&](Transaction& tx) { tx.execute("UPDATE skald_saga SET owner = 'w2' WHERE id = $1", id); });
+  db().write("signal", [&](Transaction& tx) { runner_->signal(tx, id, "approved", "{}", "s1"); });
+  EXPECT_EQ(status(id), SagaStatus::WAITING);
+  EXPECT_EQ(rows_in("skald_signal"), 1);
+  die("w2");
+  settle(*runner_);
+  EXPECT_EQ(status(id), SagaStatus::COMPLETED);
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, GivenTest, testing::Values(Dialect::sqlite, Dialect::postgres), dialect_name);
+
 TEST_P(ConstructsTest, AChildsEndIsItsParentsStep) {
   const auto leg = Saga<Trip>("leg")
                        .local("fly",

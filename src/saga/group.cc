@@ -65,7 +65,8 @@ After Group::run(std::string_view worker) {
   trial_.rollback_undoes_all = true;
   trial_.met.reset();
   if (saga_.newborn && !asks_for_time(*saga_.definition)) tables::saga::announce(tx_, saga_.row.id);
-  const bool ours = saga_.newborn || tables::saga::hold(tx_, saga_.row.id, saga_.row.owner, saga_.row.fence);
+  const bool ours =
+      saga_.newborn || trial_.signal || tables::saga::hold(tx_, saga_.row.id, saga_.row.owner, saga_.row.fence);
   if (!ours && seam::holds(Rule::saga_fence_checked))
     throw Stale("SAGA_TAKEN", "another worker has taken this saga over");
   if (saga_.newborn && saga_.unique_key && seam::holds(Rule::business_key_checked) &&
@@ -161,7 +162,8 @@ std::optional<After> Group::run_one(const Next& what) {
     return After::call;
   }
   try {
-    attempt(what, [&](Local& step) { actions.local(step, saga_.state.get(), step.context().element); });
+    if (actions.local)
+      attempt(what, [&](Local& step) { actions.local(step, saga_.state.get(), step.context().element); });
   } catch (...) {
     if (!trial_.met || seam::holds(Rule::failed_step_discarded)) throw;
     return meet(what, std::exchange(trial_.met, std::nullopt)->trouble);
@@ -256,8 +258,11 @@ std::optional<After> Group::sleep(const Next& what) {
 }
 
 std::optional<After> Group::await(const Next& what) {
-  if (const auto payload = tables::signal::take(tx_, saga_.row.id, what.step->signal)) {
-    attempt(what, [&](Local& step) { what.step->receive(step, saga_.state.get(), RawJson{*payload}); });
+  std::optional<std::string> payload = trial_.signal;
+  if (!payload && !saga_.newborn) payload = tables::signal::take(tx_, saga_.row.id, what.step->signal);
+  if (payload) {
+    if (what.step->receive)
+      attempt(what, [&](Local& step) { what.step->receive(step, saga_.state.get(), RawJson{*payload}); });
     done(what, "DONE");
     return std::nullopt;
   }

@@ -28,6 +28,7 @@ struct Trial {
   std::optional<Trouble> call;       // what the call before it came to
   std::map<int, Met> stops;          // after that many steps comes this trouble, which counts as one
   bool alone = false;                // at the places of its locks
+  std::optional<std::string> signal; // for the await it stands at: nobody owns it, its row is locked
   // Of the last run:
   int ran = 0;                       // steps that have run
   bool rollback_undoes_all = true;   // those are all undone_by_rollback

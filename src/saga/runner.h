@@ -35,7 +35,7 @@ class Runner {
   // waits, or is parked.
   Started run(const Definition& definition, std::shared_ptr<void> state, const StartOptions& options);
 
-  // In the caller's transaction: unowned, and due when that commits.
+  // In the caller's transaction: unowned, and due when that commits, or waiting already.
   Started start_in(Transaction& tx, const Definition& definition, std::shared_ptr<void> state,
                    const StartOptions& options);
 
@@ -48,7 +48,7 @@ class Runner {
   // Something in the database becomes due then.
   void note_due(Duration in);
 
-  // In the caller's transaction; the saga goes on after its commit.
+  // In the caller's transaction; the saga goes on after its commit, or ends with it.
   void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
               std::string_view id);
   // A person's decisions about a saga that nobody owns. Throw NotFound, Conflict, Busy.
@@ -61,6 +61,10 @@ class Runner {
 
  private:
   using Handle = std::unique_ptr<Instance>;
+
+  void run_in(Transaction& tx, Instance& saga, std::optional<std::string> signal);
+  void look_after(Transaction& tx);
+  bool ends_by(const tables::saga::Row& row, std::string_view signal) const;
   // While a newborn is in its starter's hands, its row is not taken for a lost one.
   class Birth {
    public:

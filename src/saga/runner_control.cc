@@ -14,6 +14,16 @@ tables::saga::Row live_saga(Transaction& tx, std::string_view id) {
   return std::move(*row);
 }
 
+// It waits at once, and nobody's code is run before: the starter's transaction can do that.
+bool is_born_waiting(const Definition& definition) {
+  for (const Step& step : definition.steps) {
+    if (!step.holds.empty()) return false;
+    if (step.kind == Kind::await) return true;
+    if (step.kind != Kind::local || step.run) return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 Started Runner::start_in(Transaction& tx, const Definition& definition, std::shared_ptr<void> state,
@@ -25,6 +35,11 @@ Started Runner::start_in(Transaction& tx, const Definition& definition, std::sha
     return {live->id, live->status, true, {}};
   }
   row.started_at = tx.now();
+  if (is_born_waiting(definition)) {
+    saga->unique_key = false;  // that was looked at
+    run_in(tx, *saga, std::nullopt);
+    return {row.id, row.status, false, {}};
+  }
   row.wake_at = tx.now();
   if (definition.deadline) row.deadline_at = tx.now() + *definition.deadline;
   row.progress = to_json(saga->progress);
@@ -32,15 +47,50 @@ Started Runner::start_in(Transaction& tx, const Definition& definition, std::sha
   tables::saga::insert(tx, row);
   record_begin(*saga);
   store_recorded(tx, *saga);
+  look_after(tx);
   return {row.id, row.status, false, {}};
+}
+
+// A group of a saga that nobody owns, without any code of its own, in somebody's transaction.
+void Runner::run_in(Transaction& tx, Instance& saga, std::optional<std::string> signal) {
+  Trial trial;
+  trial.signal = std::move(signal);
+  Group group(env_, tx, saga, trial, limits_);
+  const After after = group.run({});
+  if (!group.woken().empty()) look_after(tx);
+  if (group.wakes_in()) tx.after_commit([this, in = *group.wakes_in()] { look_at(in); });
+  if (after == After::ended) tx.after_commit([this] { env_.observer.count("sagas_completed_total"); });
+  for (const Span& span : saga.spans) tx.after_commit([this, span] { env_.observer.span(span); });
+}
+
+// What has changed is due when the transaction has committed.
+void Runner::look_after(Transaction& tx) {
+  tx.after_commit([this] {
+    look_at(Duration::zero());
+    if (hooks_.worker().empty() && hooks_.announce) hooks_.announce();
+  });
+}
+
+// It waits for just this, and when it has it there is nothing left to run.
+bool Runner::ends_by(const tables::saga::Row& row, std::string_view signal) const {
+  if (!row.owner.empty() || row.status != SagaStatus::WAITING || row.deadline_at) return false;
+  const auto found = registry_.all().find({row.type, row.revision});
+  if (found == registry_.all().end()) return false;
+  const Step& last = found->second.steps.back();
+  const auto progress = from_json<Progress>(row.progress);
+  return last.kind == Kind::await && last.signal == signal && !last.receive && last.holds.empty() &&
+         !progress.undoing && progress.called &&
+         static_cast<std::size_t>(progress.step) + 1 == found->second.steps.size();
 }
 
 void Runner::signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
                     std::string_view id) {
   const auto row = live_saga(tx, saga_id);
   if (row.status != SagaStatus::WAITING && !seam::holds(seam::Rule::signal_kept)) return;
+  if (ends_by(row, name)) return run_in(tx, *load(row), std::string(payload));
   if (!tables::signal::insert(tx, id, saga_id, name, payload)) return;
   if (row.owner.empty() && row.status == SagaStatus::WAITING) tables::saga::wake(tx, std::span(&row.id, 1));
+  look_after(tx);
 }
 
 void Runner::retry(Transaction& tx, std::string_view saga_id) {
@@ -57,6 +107,7 @@ void Runner::retry(Transaction& tx, std::string_view saga_id) {
   row.wake_at = tx.now();
   row.log.clear();
   tables::saga::update(tx, row);
+  look_after(tx);
 }
 
 void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_view why) {
@@ -79,6 +130,7 @@ void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_v
   tables::saga::update(tx, row);
   tables::saga::wake(tx, locks.woken());
   store_recorded(tx, saga);
+  look_after(tx);
 }
 
 SagaView view_of(const tables::saga::Row& row, const Registry& registry) {
