@@ -22,7 +22,7 @@ struct StepContext {
   std::string step;
   int attempt = 1;              // of this step: 1, 2, …
   std::size_t element = 0;      // of each()
-  std::string traceparent = {}; // W3C trace context for what a remote step calls, or empty; emit() takes it by itself
+  std::string traceparent = {};  // W3C trace context for what a remote step calls, or empty; emit() takes it by itself
 };
 
 class Local {
@@ -101,15 +101,15 @@ struct Step {
   bool nothing_to_undo = false;
   bool undone_by_rollback = false;
   bool pivot = false;
-  bool parallel = false;        // its elements are called side by side
+  bool parallel = false;  // its elements are called side by side
   bool commits = false;
   Retry retry = {};
   Duration timeout = 30s;
-  std::string back_to = {};     // where Stale leads to; empty: tried again here
+  std::string back_to = {};  // where Stale leads to; empty: tried again here
   std::vector<Holds> holds = {};
   std::vector<DataAccess> accesses = {};
-  std::function<bool(const void*)> wanted = {};               // empty: always
-  std::function<std::size_t(const void*)> count = {};         // of elements; empty: one
+  std::function<bool(const void*)> wanted = {};  // empty: always
+  std::function<std::size_t(const void*)> count = {};  // of elements; empty: one
   std::function<Duration(const void*)> sleep_time = {};
   std::string signal = {};
   std::string child_type = {};
@@ -127,7 +127,7 @@ struct Codec {
 
 // A saga in flight as a migration sees it.
 struct Migrated {
-  std::string next_step;        // empty: behind the last one
+  std::string next_step;  // empty: behind the last one
   RawJson state;
 };
 
