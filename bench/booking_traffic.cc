@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <fstream>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 
+#include "child.h"
 #include "measure.h"
 #include "report.h"
 #include "server.h"
@@ -20,17 +20,6 @@ namespace {
 
 constexpr const char* kGenerator = "generator";
 constexpr const char* kWatch = "this benchmark's looking";
-
-std::string run_demo(const std::vector<std::string>& words) {
-  std::string command;
-  for (const std::string& word : words) command += "'" + word + "' ";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  if (!pipe) throw std::runtime_error("cannot run " + command);
-  std::string out;
-  char buffer[4096];
-  while (const std::size_t size = fread(buffer, 1, sizeof buffer, pipe.get())) out.append(buffer, size);
-  return out;
-}
 
 // Bytes that a process has read and written, by files and sockets.
 std::pair<double, double> bytes_of(pid_t pid) {
@@ -136,7 +125,7 @@ BookingRun run_bookings(const BookingSite& site, const BookingLoad& load) {
                              std::to_string(load.follow_one_in)});
   Watch watch(site);
   std::vector<Sample> samples;
-  auto demo = std::async(std::launch::async, run_demo, words);
+  auto demo = std::async(std::launch::async, [&words] { return Child(words).hear_out(); });
   for (std::int64_t next = now_ns(); demo.wait_for(std::chrono::seconds(0)) != std::future_status::ready;) {
     samples.push_back(watch.look());
     next += 1'000'000'000;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "measure.h"
 
@@ -61,6 +62,13 @@ void Child::expect(const std::string& word, double seconds) {
     if (size <= 0) throw std::runtime_error(command_ + "ended without saying '" + word + "'");
     heard_.append(buffer, static_cast<std::size_t>(size));
   }
+}
+
+std::string Child::hear_out() {
+  char buffer[4096];
+  for (ssize_t size = 0; (size = read(from_, buffer, sizeof buffer)) > 0;)
+    heard_.append(buffer, static_cast<std::size_t>(size));
+  return std::exchange(heard_, {});
 }
 
 void Child::tell(const std::string& word) {

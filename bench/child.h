@@ -20,6 +20,8 @@ class Child {
   // Throws where the child says anything else or nothing within `seconds`.
   void expect(const std::string& word, double seconds = 60);
   void tell(const std::string& word);
+  // All that it says, until it ends by itself.
+  std::string hear_out();
   pid_t pid() const { return pid_; }
 
  private:
