@@ -16,10 +16,16 @@ BookingBroker::BookingBroker(Stage& stage, Take take)
 Outcome BookingBroker::keep(std::string_view to, const Message& message, int run) {
   if (!is_up() || run != run_) return Outcome::failed("the server is down");
   if (!known_.emplace(message.event.id, false).second) return Outcome::ok();
+  last_[message.source][partition_of(message.event.key)] = message.event.id;
   const bool slow = stage_.dice.chance(stage_.plan.rates.late);
   kept_.push_back({std::string(to), message,
                    stage_.now() + (slow ? stage_.dice.between(1s, 90s) : stage_.dice.between(500us, 60ms))});
   return Outcome::ok();
+}
+
+std::map<int, std::string> BookingBroker::last_of(std::string_view source) const {
+  const auto found = last_.find(source);
+  return found == last_.end() ? std::map<int, std::string>() : found->second;
 }
 
 // The first that may go: nothing of its key is in front of it.
@@ -44,6 +50,7 @@ void BookingBroker::act_due() {
   if (!is_up()) return;
   if (sync_at_ <= stage_.now()) {
     for (auto& [id, synced] : known_) synced = true;
+    last_synced_ = last_;
     sync_at_ = stage_.now() + kSyncEvery;
   }
   while (const auto index = due()) {
@@ -63,6 +70,7 @@ void BookingBroker::go_down(Duration time) {
   const std::size_t before = kept_.size();
   std::erase_if(kept_, [&](const Kept& one) { return !known_.at(one.message.event.id); });
   std::erase_if(known_, [](const auto& id) { return !id.second; });
+  last_ = last_synced_;
   if (kept_.size() < before) stage_.markers.hit(Marker::bus_rolled_back);
   stage_.trace.note(stage_.now(), {"the server loses", std::to_string(before - kept_.size()), "events"});
 }

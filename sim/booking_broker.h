@@ -24,6 +24,9 @@ class BookingBroker {
   // Another one after each time that it was down.
   int run() const { return run_; }
 
+  // Of each partition the one that it took last from that sender, of those that it has not lost.
+  std::map<int, std::string> last_of(std::string_view source) const;
+
   // What was sent to another run is lost. What it knows is not kept twice.
   Outcome keep(std::string_view to, const Message& message, int run);
 
@@ -49,6 +52,7 @@ class BookingBroker {
   Instant sync_at_;
   std::deque<Kept> kept_;
   std::map<std::string, bool> known_;  // ids -> synced
+  std::map<std::string, std::map<int, std::string>, std::less<>> last_, last_synced_;  // by sender and partition
 };
 
 }  // namespace skald::sim

@@ -80,6 +80,8 @@ void BookingBus::hold() {
   sound_ = resumed_ = false;
 }
 
+std::map<int, std::string> BookingBus::last_kept() const { return broker_->last_of("/" + service_); }
+
 void BookingBus::republish(std::span<const Message> messages) {
   if (phase_ != Phase::held) return;
   for (const Message& message : messages) {

@@ -73,6 +73,7 @@ class BookingBus final : public Bus {
   void on_loss(std::function<void()> lost) override { on_loss_ = std::move(lost); }
   void hold() override;
   bool is_held() const override { return phase_ == Phase::held; }
+  std::map<int, std::string> last_kept() const override;
   void republish(std::span<const Message> messages) override;
   std::size_t republishing() const override { return again_.size(); }
   void resume() override { resumed_ = true; }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,6 +81,10 @@ class Bus {
   // republish() may begin at once.
   virtual void hold() {}
   virtual bool is_held() const { return false; }
+  // While held: the event of each partition that the far end took last of those it still has.
+  // It has all that it took before, so those need not be given again. Where nothing is known
+  // of a partition, all of it is.
+  virtual std::map<int, std::string> last_kept() const { return {}; }
   // Only while held; ignored otherwise. In as many parts as one likes.
   virtual void republish(std::span<const Message> /*messages*/) {}
   // Given to republish() and not acknowledged yet: to give the next part at zero.

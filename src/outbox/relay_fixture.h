@@ -55,6 +55,7 @@ class ScriptedBus final : public Bus {
     resumed_ = false;
   }
   bool is_held() const override { return held; }
+  std::map<int, std::string> last_kept() const override { return kept; }
   void republish(std::span<const Message> messages) override {
     EXPECT_TRUE(held);
     EXPECT_EQ(unacknowledged_, 0u) << "the part before is to be acknowledged first";
@@ -78,6 +79,7 @@ class ScriptedBus final : public Bus {
   bool forgetful = false;  // may be held
   bool held = false;
   int holds = 0;
+  std::map<int, std::string> kept;
   std::vector<std::string> sent, given;
   std::vector<std::string> traces;  // of both
   std::vector<std::size_t> parts;

@@ -19,6 +19,16 @@ constexpr std::size_t kGivenAtOnce = 500;
 // older stays where it is: receivers may have forgotten its id.
 constexpr Duration kLookBack[] = {10min, 2h, kGivenAgainMax - kWindow};
 
+// What was acknowledged before the last one that is there was even emitted came to the far end
+// before it, and so is there, too. (What came later may have been acknowledged in any order.)
+std::map<int, Time> since_last_kept(Transaction& tx, const Bus& bus) {
+  std::vector<std::string> ids;
+  for (const auto& [partition, id] : bus.last_kept()) ids.push_back(id);
+  std::map<int, Time> out;
+  for (const Entry& entry : tables::outbox::find_all(tx, ids)) out[entry.partition] = entry.created_at;
+  return out;
+}
+
 }  // namespace
 
 void Relay::find_outlets() {
@@ -81,7 +91,9 @@ void Relay::look_up_delivered(Outlet& outlet) {
     const Route* route = routing_.plan(type, landed).route;
     return route != nullptr && route->bus == outlet.bus;
   };
+  std::map<int, Time> kept_since;
   const auto found = db_.read_result([&](Transaction& tx) {
+    kept_since = since_last_kept(tx, *outlet.bus);
     std::optional<Time> last;
     for (const Duration back : kLookBack) {
       for (const auto& one : tables::outbox::last_deliveries(tx, tx.now() - back))
@@ -91,8 +103,11 @@ void Relay::look_up_delivered(Outlet& outlet) {
     }
     return std::vector<tables::outbox::Delivered>();
   });
-  for (const auto& one : found)
-    if (goes_there(one.type, one.landed)) outlet.left.push_back(one.id);
+  for (const auto& one : found) {
+    const auto kept = kept_since.find(one.partition);
+    const bool is_there = kept != kept_since.end() && one.at < kept->second;
+    if (!is_there && goes_there(one.type, one.landed)) outlet.left.push_back(one.id);
+  }
   outlet.unread = 0;
 }
 

@@ -89,6 +89,22 @@ TEST_P(RelayKeepingTest, WhatABusMayHaveLostIsGivenAgainInOrderBeforeAnythingNew
   EXPECT_EQ(bus_.sent.back(), "e4");
 }
 
+TEST_P(RelayKeepingTest, WhatWasDeliveredBeforeTheLastThatIsKeptIsNotGivenAgain) {
+  for (const char* id : {"e1", "e2", "e3"}) {
+    emit(id, "sent");
+    run();
+  }
+  bus_.kept = {{partition_of("k"), "e2"}};
+  bus_.lose();
+  run();
+  EXPECT_THAT(bus_.given, ElementsAre("e2", "e3"));
+  bus_.given.clear();
+  bus_.kept = {{partition_of("k"), "forgotten long ago"}};
+  bus_.lose();
+  run();
+  EXPECT_THAT(bus_.given, ElementsAre("e1", "e2", "e3"));
+}
+
 TEST_P(RelayKeepingTest, OnlyWhatWentToThatBusWithinTheWindowIsGivenAgain) {
   emit("old", "sent");
   emit("local", "local");

@@ -105,14 +105,33 @@ void NatsBus::prove(const NatsStreamState& stream) {
   if (!link_.is_up()) return;
   const bool known = !sound_server_.empty() && !stream.created && !suspected_;
   if (known && link_.server_id() == sound_server_) return be_ready();
-  if (!known || last_.sequence == 0 || stream.has_gaps) return report_loss();
+  if (stream.created || stream.has_gaps) {  // then the last ones tell nothing of those before
+    last_kept_.clear();
+    return report_loss();
+  }
+  if (!known || last_.sequence == 0) return ask_what_is_kept();
   const std::string request = "{\"seq\":" + std::to_string(last_.sequence) + "}";
   ask_jetstream(link_, "STREAM.MSG.GET." + nats_stream(options_.stream.topic), request, [this](NatsApiAnswer answer) {
     if (!link_.is_up()) return;
     if (answer.status != 200 && answer.status != 404) return fail_preparing(answer.error);
-    if (suspected_ || answer.status == 404 || stored_message_id(answer.body) != last_.id) return report_loss();
+    if (suspected_ || answer.status == 404 || stored_message_id(answer.body) != last_.id) return ask_what_is_kept();
     be_ready();
   });
+}
+
+void NatsBus::ask_what_is_kept() {
+  last_kept_.clear();
+  kept_asked_ = kPartitions;
+  for (int partition = 0; partition < kPartitions; ++partition) {
+    const std::string request = "{\"last_by_subj\":" + to_json(nats_subject(options_.stream.topic, partition)) + "}";
+    ask_jetstream(link_, "STREAM.MSG.GET." + nats_stream(options_.stream.topic), request,
+                  [this, partition, round = backlog_round_](NatsApiAnswer answer) {
+                    if (round != backlog_round_ || phase_ != Phase::preparing) return;
+                    if (answer.status != 200 && answer.status != 404) return fail_preparing(answer.error);
+                    if (answer.status == 200) last_kept_[partition] = stored_message_id(answer.body);
+                    if (--kept_asked_ == 0) report_loss();
+                  });
+  }
 }
 
 void NatsBus::be_ready() {
@@ -135,8 +154,8 @@ void NatsBus::report_loss() {
 }
 
 void NatsBus::hold() {
-  if (phase_ == Phase::ready) phase_ = Phase::held;
   if (phase_ != Phase::held) suspected_ = true;  // report_loss() comes once it can
+  if (phase_ == Phase::ready) prepare();
   resumed_ = false;
 }
 

@@ -14,8 +14,9 @@
 // lost what it acknowledged. Who keeps the events (the outbox) is therefore
 // asked to give them again:
 //   1. The server's id differs from the one before (or it is the first), and the
-//      last acknowledged event is not where it was. The bus is *held*: nothing new
-//      is published. The function given to on_loss() is called, once per such change.
+//      last acknowledged event is not where it was. The stream is asked for the last
+//      event of each partition (last_kept()), and the bus is *held*: nothing new is
+//      published. The function given to on_loss() is called, once per such change.
 //   2. The keeper calls republish() with what was delivered within the last
 //      minutes, oldest first, in as many parts as it likes, then resume(); or
 //      resume() at once where it knows better. The stream drops what it still has.
@@ -69,6 +70,7 @@ class NatsBus final : public Bus {
   void on_loss(std::function<void()> lost) override { on_loss_ = std::move(lost); }
   void hold() override;
   bool is_held() const override { return phase_ == Phase::held; }
+  std::map<int, std::string> last_kept() const override { return last_kept_; }
   void republish(std::span<const Message> messages) override;
   void resume() override;
   std::size_t republishing() const override { return republishing_; }
@@ -104,6 +106,7 @@ class NatsBus final : public Bus {
   void on_down();
   void prepare();
   void prove(const NatsStreamState& stream);
+  void ask_what_is_kept();
   void fail_preparing(const std::string& why);
   void report_loss();
   void look_again();
@@ -134,6 +137,8 @@ class NatsBus final : public Bus {
   std::deque<Ended> ended_;
 
   std::array<Backlog, kPartitions> backlog_;
+  std::map<int, std::string> last_kept_;
+  int kept_asked_ = 0;               // partitions whose last event is not known yet
   std::uint64_t backlog_round_ = 0;  // answers to an earlier one are not for this
   std::size_t republishing_ = 0;
   bool resumed_ = false;    // the keeper has given everything

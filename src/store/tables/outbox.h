@@ -96,6 +96,8 @@ std::vector<LastDelivery> last_deliveries(Transaction& tx, Time since);
 struct Delivered {
   std::string id, type;
   bool landed = false;                       // it came from another service
+  int partition = 0;
+  Time at{};
 };
 std::vector<Delivered> delivered_since(Transaction& tx, std::uint64_t partitions, Time since);
 

@@ -37,12 +37,14 @@ std::vector<LastDelivery> last_deliveries(Transaction& tx, Time since) {
 
 std::vector<Delivered> delivered_since(Transaction& tx, std::uint64_t partitions, Time since) {
   const Rows rows = tx.query(
-      "SELECT id, type, source, partition FROM skald_outbox WHERE status = 3 AND updated_at >= $1 ORDER BY seq", since);
+      "SELECT id, type, source, partition, updated_at FROM skald_outbox WHERE status = 3 AND updated_at >= $1 ORDER BY "
+      "seq",
+      since);
   std::vector<Delivered> out;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if ((partitions >> rows.get<int>(i, 3) & 1) != 0)
-      out.push_back(
-          {rows.get<std::string>(i, 0), rows.get<std::string>(i, 1), !rows.get<std::string_view>(i, 2).empty()});
+      out.push_back({rows.get<std::string>(i, 0), rows.get<std::string>(i, 1),
+                     !rows.get<std::string_view>(i, 2).empty(), rows.get<int>(i, 3), rows.get<Time>(i, 4)});
   return out;
 }
 
