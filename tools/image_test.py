@@ -19,9 +19,15 @@ def output(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def owner(library):
+    """The package for this machine's own programs: there may be others for foreign ones."""
+    found = output("dpkg", "--search", "*-linux-gnu/" + library).splitlines()
+    return found[0].split(":")[0]
+
+
 def needed(program):
     libraries = re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "--dynamic", program))
-    return {output("dpkg", "--search", "*/" + name).split(":")[0] for name in libraries} - ALWAYS
+    return {owner(name) for name in libraries if not name.startswith("ld-linux")} - ALWAYS
 
 
 def installed():

@@ -164,6 +164,7 @@ void Connection::dispatch() {
 }
 
 void Connection::renew_plans() {
+  if (before_statement_) return;  // whoever watches decides what happens here, statement by statement
   if (++transactions_ < kPlansRenewedFirst || !std::has_single_bit(transactions_) || broken_ || !batch_.empty()) return;
   add("DISCARD PLANS");
   dispatch();
