@@ -164,6 +164,7 @@ std::optional<After> Group::run_one(const Next& what) {
   try {
     if (actions.local)
       attempt(what, [&](Local& step) { actions.local(step, saga_.state.get(), step.context().element); });
+    else step_span_ = saga_.begin_step_span(env_, what);
   } catch (...) {
     if (!trial_.met || seam::holds(Rule::failed_step_discarded)) throw;
     return meet(what, std::exchange(trial_.met, std::nullopt)->trouble);
@@ -263,6 +264,7 @@ std::optional<After> Group::await(const Next& what) {
   if (payload) {
     if (what.step->receive)
       attempt(what, [&](Local& step) { what.step->receive(step, saga_.state.get(), RawJson{*payload}); });
+    else step_span_ = saga_.begin_step_span(env_, what);
     done(what, "DONE");
     return std::nullopt;
   }
