@@ -235,7 +235,7 @@ void Relay::take_in_hand(const Entry& entry) {
   Lane& lane = lanes_.at(entry.partition);
   ++lane.under_way;
   in_hand_.emplace(entry.id, lane.fence);
-  if (entry.crashes + 1 >= kCrashesMaxSent) last_chance_ = entry.id;
+  if (is_last_chance(entry)) last_chance_ = entry.id;
 }
 
 void Relay::release_from_hand(const Entry& entry) {

@@ -10,8 +10,6 @@ using seam::Rule;
 
 enum class Fate { local, careful, send, orphan, forged, under_way, too_early, no_room, no_bus };
 
-bool is_last_chance(const Entry& entry) { return entry.crashes + 1 >= kCrashesMaxSent; }
-
 Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends, bool last_chance_taken) {
   const bool under_way = in.in_hand.contains(entry.id);
   if (under_way) return Fate::under_way;

@@ -22,6 +22,7 @@ namespace skald::outbox {
 // at once, and a machine that fails thrice in a row must not park them all: where one more
 // death would be the last, one such event is sent at a time.
 inline constexpr int kCrashesMaxSent = 3;
+inline bool is_last_chance(const Entry& entry) { return entry.crashes + 1 >= kCrashesMaxSent; }
 
 struct Triage {
   std::vector<Entry> local;      // for consumers, in order, in this transaction

@@ -30,8 +30,10 @@ class CommitFateTest : public ::testing::Test {
     return run(connection, {"BEGIN", "SELECT pg_current_xact_id()::text"});
   }
   CommitFate fate(const std::string& id) {
-    return commit_fate(*pool_, {*clock_, *random_, silent_observer()}, {id, {}, {}});
+    const std::string run = (*pool_->acquire()).server_run();
+    return fate(LostCommit{id, {}, {}, run});
   }
+  CommitFate fate(const LostCommit& lost) { return commit_fate(*pool_, {*clock_, *random_, silent_observer()}, lost); }
 
   std::unique_ptr<Clock> clock_ = system_clock();
   std::unique_ptr<Random> random_ = system_random();
@@ -49,6 +51,25 @@ TEST_F(CommitFateTest, IsWhatTheServerSays) {
   run(*lease, {"ROLLBACK"});
   EXPECT_EQ(fate(committed), CommitFate::committed);
   EXPECT_EQ(fate(aborted), CommitFate::aborted);
+}
+
+// A crashed server gives ids anew that its log does not know: what is said of one may be said
+// of another's transaction.
+TEST_F(CommitFateTest, IsToldByTheWitnessAloneWhereTheServerHasCrashedMeanwhile) {
+  const Pool::Lease lease = pool_->acquire();
+  run(*lease, {"CREATE TABLE item (id TEXT PRIMARY KEY)", "INSERT INTO item VALUES ('there')", "SELECT 1"});
+  const std::string committed = open(*lease);
+  run(*lease, {"COMMIT"});
+  const std::string aborted = open(*lease);
+  run(*lease, {"ROLLBACK"});
+  const auto after_crash = [&](const std::string& id, const Witness& witness) {
+    return fate(LostCommit{id, witness, {}, "a run before the crash"});
+  };
+  const std::string look = "SELECT 1 FROM item WHERE id = $1";
+  EXPECT_EQ(after_crash(committed, {}), CommitFate::unknown);
+  EXPECT_EQ(after_crash(aborted, {}), CommitFate::aborted);
+  EXPECT_EQ(after_crash(committed, {look, "not there"}), CommitFate::aborted);
+  EXPECT_EQ(after_crash(committed, {look, "there"}), CommitFate::committed);
 }
 
 TEST_F(CommitFateTest, IsWaitedForWhileTheTransactionIsInProgress) {

@@ -8,18 +8,19 @@ namespace {
 constexpr Duration kPatience = 10s;
 constexpr Duration kPause = 50ms;
 
-enum class Answer { committed, aborted, in_progress, forgotten, none };
+enum class Answer { committed, aborted, in_progress, forgotten, perhaps_anothers, none };
 
-Answer ask(Pool& pool, std::string_view transaction_id, bool pause_first) try {
+Answer ask(Pool& pool, const LostCommit& lost, bool pause_first) try {
   const Pool::Lease lease = pool.acquire();
   Connection& connection = *lease;
   if (pause_first) connection.add("SELECT pg_sleep(0.05)");
   const std::size_t index = connection.batch_size();
-  const Param params[] = {transaction_id};
-  connection.add("SELECT coalesce(pg_xact_status($1::xid8), 'forgotten')", params);
+  const Param params[] = {std::string_view(lost.transaction_id)};
+  connection.add("SELECT coalesce(pg_xact_status($1::xid8), 'forgotten'), " SKALD_SERVER_RUN, params);
   if (connection.exchange()) return Answer::none;
   const std::string_view status = connection.value(index, 0);
-  if (status == "committed") return Answer::committed;
+  const bool same_server = connection.value(index, 1) == lost.server_run;
+  if (status == "committed") return same_server ? Answer::committed : Answer::perhaps_anothers;
   if (status == "aborted") return Answer::aborted;
   return status == "in progress" ? Answer::in_progress : Answer::forgotten;
 } catch (const Unavailable&) {
@@ -45,11 +46,11 @@ CommitFate commit_fate(Pool& pool, Env env, const LostCommit& lost) {
   const Instant end = env.clock.steady() + kPatience;
   bool in_progress = false;
   do {
-    const Answer answer =
-        lost.transaction_id.empty() ? look_for(pool, lost) : ask(pool, lost.transaction_id, in_progress);
+    Answer answer = lost.transaction_id.empty() ? look_for(pool, lost) : ask(pool, lost, in_progress);
+    if (answer == Answer::perhaps_anothers && !lost.witness.sql.empty()) answer = look_for(pool, lost);
     if (answer == Answer::committed) return CommitFate::committed;
     if (answer == Answer::aborted) return CommitFate::aborted;
-    if (answer == Answer::forgotten) return CommitFate::unknown;
+    if (answer == Answer::forgotten || answer == Answer::perhaps_anothers) return CommitFate::unknown;
     in_progress = answer == Answer::in_progress;
     if (answer == Answer::none) pool.wait_for_change(kPause);
   } while (env.clock.steady() < end);

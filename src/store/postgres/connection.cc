@@ -39,10 +39,11 @@ Connection::Connection(const ConnectSettings& settings, BeforeStatement before_s
                                             one_line(PQerrorMessage(connection_.get())));
   PQsetNoticeReceiver(connection_.get(), [](void*, const PGresult*) {}, nullptr);
   PQenterPipelineMode(connection_.get());
-  add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_stat_activity WHERE pid = "
-      "pg_backend_pid()");
+  add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint, " SKALD_SERVER_RUN
+      " FROM pg_stat_activity WHERE pid = pg_backend_pid()");
   if (const auto failed = exchange()) raise(*failed);
   session_ = {PQbackendPID(connection_.get()), std::string(value(0, 0))};
+  server_run_ = value(0, 1);
   before_statement_ = std::move(before_statement);
 }
 

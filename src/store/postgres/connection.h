@@ -21,6 +21,10 @@
 
 namespace skald::postgres {
 
+// When a server's statistics began: it throws them away with each crash. (Somebody may reset
+// them besides, which then looks like one.)
+#define SKALD_SERVER_RUN "(SELECT stats_reset::text FROM pg_stat_bgwriter)"
+
 class Connection {
  public:
   using BeforeStatement = std::function<void(std::string_view sql)>;
@@ -65,6 +69,8 @@ class Connection {
   bool broken() const { return broken_; }
   void abandon() { broken_ = true; }
   const Database::Session& session() const { return session_; }
+  // Of the server when the session began: another one after each crash of it.
+  const std::string& server_run() const { return server_run_; }
 
  private:
   static constexpr std::size_t kStatementsMax = 512;
@@ -111,6 +117,7 @@ class Connection {
   std::unique_ptr<PGconn, Finish> connection_;
   BeforeStatement before_statement_;
   Database::Session session_;
+  std::string server_run_;
   bool broken_ = false;
   bool silent_ = false;
   Duration silence_max_ = 30s;

@@ -55,7 +55,7 @@ class PostgresTransaction final : public Transaction {
   // COMMIT was on its way when the connection was lost: nobody knows but the server.
   bool commit_lost() const { return committing_ && failure_ && failure_->kind == Failure::connection_lost; }
   // What is known to tell its fate by.
-  LostCommit lost_commit() const { return {id_, witness_, connection_.session()}; }
+  LostCommit lost_commit() const { return {id_, witness_, connection_.session(), connection_.server_run()}; }
   // What is to follow the commit.
   Sequel take_sequel() { return {std::move(events_), std::move(after_)}; }
 
