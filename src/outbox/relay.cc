@@ -137,7 +137,8 @@ bool Relay::settle() {
   });
   for (const Finished& f : finished) {
     const bool burying = std::ranges::any_of(dead, [&](const auto& burial) { return burial.entry.id == f.entry.id; });
-    if (!burying) release_from_hand(f.entry);
+    if (f.outcome.verdict == Verdict::delivered) release_delivered(f.entry);
+    else if (!burying) release_from_hand(f.entry);
     if (f.outcome.at_once) ++cut_offs_[f.entry.id];
     else cut_offs_.erase(f.entry.id);
     env_.observer.timing("outbox_delivery_seconds", f.took);
@@ -239,14 +240,24 @@ void Relay::take_in_hand(const Entry& entry) {
 }
 
 void Relay::release_from_hand(const Entry& entry) {
+  release_delivered(entry);
+  if (const auto lane = lanes_.find(entry.partition); lane != lanes_.end()) lane->second.want_pass();
+}
+
+// As release_from_hand() of what is done with: a pass is made only where something may have
+// waited for it, and for room not before there is some for many.
+void Relay::release_delivered(const Entry& entry) {
   const auto held = in_hand_.extract(entry.id);
-  for (auto& [partition, other] : lanes_) {
-    if (std::exchange(other.wants_room, false)) other.want_pass();
+  if (in_hand_.size() <= options_.in_flight_max / 2 || is_last_chance(entry)) {
+    for (auto& [partition, other] : lanes_)
+      if (std::exchange(other.wants_room, false)) other.want_pass();
   }
-  const auto lane = lanes_.find(entry.partition);
-  if (lane == lanes_.end() || held.empty()) return;
-  if (lane->second.fence == held.mapped()) --lane->second.under_way;
-  lane->second.want_pass();
+  const auto found = lanes_.find(entry.partition);
+  if (found == lanes_.end() || held.empty()) return;
+  Lane& lane = found->second;
+  const bool same_share = lane.fence == held.mapped();
+  if (same_share) --lane.under_way;
+  if (!same_share || lane.scanning || lane.wants_front || lane.careful) lane.want_pass();
 }
 
 bool Relay::owns(Transaction& tx, const Entry& entry) const {
@@ -268,7 +279,7 @@ void Relay::Lane::want_pass() {
 
 void Relay::Lane::begin_pass() {
   scanning = true;
-  again = false;
+  again = wants_front = false;
   waiting_keys.clear();
   if (seam::holds(Rule::pending_read_from_start)) after = 0;
 }

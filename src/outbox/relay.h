@@ -70,6 +70,7 @@ class Relay {
     std::size_t under_way = 0;
     bool wants_room = false;  // something waits only for fewer to be in hand
     bool wants_bus = false;  // something waits only for its bus
+    bool wants_front = false;  // something waits for an earlier one of its key
 
     void want_pass();
     void begin_pass();
@@ -134,6 +135,7 @@ class Relay {
   void finish(Entry entry, Outcome outcome, Duration took);
   void take_in_hand(const Entry& entry);
   void release_from_hand(const Entry& entry);
+  void release_delivered(const Entry& entry);
   Message message_of(const Entry& entry) const;
   Message outgoing(const Entry& entry) const;
   // Calls the handler with the event, as a part of its trace. `span` is what this was, if it is

@@ -129,6 +129,7 @@ void Relay::advance_lanes(const Page& page) {
     Lane& lane = lanes_.at(position.partition);
     if (page.work.no_room.contains(position.partition)) lane.wants_room = true;
     if (page.work.no_bus.contains(position.partition)) lane.wants_bus = true;
+    if (page.work.behind.contains(position.partition)) lane.wants_front = true;
     const bool exhausted = read[position.partition] < page.limit;
     if (!exhausted) continue;
     lane.scanning = false;

@@ -37,7 +37,10 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
   waiting_keys.insert(in.blocked_keys.begin(), in.blocked_keys.end());
   for (const Entry& entry : in.entries) {
     const std::string& key = entry.event.key;
-    if (waiting_keys.contains(key)) continue;
+    if (waiting_keys.contains(key)) {
+      out.behind.insert(entry.partition);
+      continue;
+    }
     switch (fate_of(entry, in, out.send.size(), last_chance_taken)) {
       case Fate::local: out.local.push_back(entry); continue;  // the key goes on in this transaction
       case Fate::careful: out.careful.push_back(entry); break;

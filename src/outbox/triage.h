@@ -33,6 +33,7 @@ struct Triage {
   std::optional<Time> next_due;  // the earliest retry that was too early
   std::set<int> no_room;         // partitions with something that may go once fewer are in hand
   std::set<int> no_bus;          // and with something that may go once its bus is ready
+  std::set<int> behind;          // and with something that waits for an earlier one of its key
 };
 
 struct TriageInput {

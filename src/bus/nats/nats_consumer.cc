@@ -24,19 +24,29 @@ std::string by_time(Time time) {
 }
 constexpr char kFromTheBeginning[] = R"("deliver_policy":"all")";
 
-// $JS.ACK.STREAM.DURABLE.deliveries.sequence.COUNT.time.pending, with two more
+// Where a message lies: in the stream, and in what the durable has delivered.
+struct Place {
+  std::uint64_t sequence = 0, delivery = 0;
+};
+
+// $JS.ACK.STREAM.DURABLE.deliveries.SEQUENCE.DELIVERY.time.pending, with two more
 // words in front of the stream where the server names a domain and an account.
-std::uint64_t delivery_of(std::string_view reply) {
+Place place_of(const NatsMessage& message) {
+  const std::string_view reply = message.reply();
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at <= reply.size();) {
     const std::size_t dot = std::min(reply.find('.', at), reply.size());
     words.push_back(reply.substr(at, dot - at));
     at = dot + 1;
   }
-  const std::size_t at = words.size() == 9 ? 6 : 8;
-  std::uint64_t count = 0;
-  if (words.size() >= 9) std::from_chars(words[at].data(), words[at].data() + words[at].size(), count);
-  return count;
+  if (words.size() < 9) return {};
+  const std::size_t at = words.size() == 9 ? 5 : 7;
+  const auto number = [](std::string_view word) {
+    std::uint64_t value = 0;
+    std::from_chars(word.data(), word.data() + word.size(), value);
+    return value;
+  };
+  return {number(words[at]), number(words[at + 1])};
 }
 
 }  // namespace
@@ -53,6 +63,7 @@ void NatsConsumer::start() {
 void NatsConsumer::stop() {
   ++round_;
   phase_ = Phase::off;
+  last_landed_ = {};
 }
 
 void NatsConsumer::on_up() {
@@ -89,10 +100,20 @@ void NatsConsumer::on_info(const NatsApiAnswer& info) {
   phase_ = Phase::pulling;
 }
 
+void NatsConsumer::find_start(std::uint64_t floor) {
+  if (last_landed_.sequence == 0) return find_window(floor);
+  ask("STREAM.MSG.GET." + names_.stream, "{\"seq\":" + std::to_string(last_landed_.sequence) + "}",
+      [this, floor](const NatsApiAnswer& there) {
+        if (there.status != 200 && there.status != 404) return pause(there.error);
+        if (there.status == 404 || stored_message_id(there.body) != last_landed_.id) return find_window(floor);
+        make_anew(by_sequence(last_landed_.sequence + 1));
+      });
+}
+
 // From the start of the window, or from behind the last acknowledged message
 // where that is earlier: this consumer may have been away for longer. The window
 // counts back from the stream's last message where our clock is ahead of the server's.
-void NatsConsumer::find_start(std::uint64_t floor) {
+void NatsConsumer::find_window(std::uint64_t floor) {
   const std::string get = "STREAM.MSG.GET." + names_.stream, subject = to_json(names_.subject);
   ask(get, "{\"last_by_subj\":" + subject + "}", [this, floor, get, subject](const NatsApiAnswer& last) {
     if (last.status == 404) return make_anew(kFromTheBeginning);
@@ -165,7 +186,7 @@ void NatsConsumer::pull(std::size_t room) {
 
 bool NatsConsumer::accept(const NatsMessage& message) {
   if (phase_ != Phase::pulling) return false;
-  if (delivery_of(message.reply()) != next_delivery_) {
+  if (place_of(message).delivery != next_delivery_) {
     // One got lost on the way to us, or somebody else takes from this durable.
     bind();
     return false;
@@ -173,6 +194,11 @@ bool NatsConsumer::accept(const NatsMessage& message) {
   ++next_delivery_;
   if (outstanding_ > 0) --outstanding_;
   return true;
+}
+
+void NatsConsumer::on_landed(const NatsMessage& message) {
+  last_landed_ = {place_of(message).sequence, std::string(message.header("Nats-Msg-Id"))};
+  if (last_landed_.id.empty()) last_landed_ = {};  // not by us: it proves nothing
 }
 
 void NatsConsumer::on_status(std::uint64_t pull, const NatsMessage& message) {

@@ -7,7 +7,10 @@
 // last acknowledged message. The description of a durable names the run of the
 // server that made it; under another one its position means nothing (it may be
 // ahead of a stream that lost its end, and then never deliver what is new), and it
-// is made anew from the start of the window.
+// is made anew: from behind the last message that this process has landed, where the
+// stream still has that at its place (a publisher gives again what was lost before it
+// publishes anything new, so nothing unknown is in front of it), or else from the start
+// of the window.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +44,8 @@ class NatsConsumer {
   // A message of this partition came. False: it is not to be landed, because it
   // comes from before this durable was found or made.
   bool accept(const NatsMessage& message);
+  // It is landed, and all before it.
+  void on_landed(const NatsMessage& message);
   // The server's word on request number `pull` instead of a message.
   void on_status(std::uint64_t pull, const NatsMessage& message);
 
@@ -51,6 +56,7 @@ class NatsConsumer {
   void bind();
   void on_info(const NatsApiAnswer& info);
   void find_start(std::uint64_t floor);
+  void find_window(std::uint64_t floor);
   void make(std::string start);
   void make_anew(const std::string& start);
   void pull(std::size_t room);
@@ -66,6 +72,10 @@ class NatsConsumer {
   std::uint64_t pull_ = 0;
   std::size_t outstanding_ = 0;     // asked for and not come yet
   std::uint64_t next_delivery_ = 1;  // the durable's own count
+  struct {
+    std::uint64_t sequence = 0;
+    std::string id;
+  } last_landed_;  // since start(); 0: none
 };
 
 }  // namespace skald

@@ -136,9 +136,11 @@ void NatsInlet::land() {
       return;
     }
     for (std::size_t i = 0; i < count; ++i) {
+      const auto partition = static_cast<std::size_t>(arrived_.front().partition);
+      consumers_[partition].on_landed(arrived_.front().message);
       // An acknowledgement that does not get out means that it comes again.
       link_.publish(std::string(arrived_.front().message.reply()), {}, "+ACK");
-      --waiting_[static_cast<std::size_t>(arrived_.front().partition)];
+      --waiting_[partition];
       arrived_.pop_front();
     }
   }

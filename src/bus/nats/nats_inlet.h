@@ -9,7 +9,8 @@
 // Each event is landed at least once, and within a partition in the order of the
 // stream, as long as one process at a time has that partition. What was landed
 // before comes again after a crash between landing and acknowledging, and for the
-// whole window after each start of the server: land() dedupes by the event's id,
+// whole window after a start of the server that lost something, or that this process
+// cannot know to have lost nothing: land() dedupes by the event's id,
 // over the age of the stream and a day more (memory()) at worst. So what
 // was landed must be remembered for at least that long. No call is needed after a
 // new server or a take-over: who binds to a durable sees whether it can go on, or

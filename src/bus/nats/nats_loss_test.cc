@@ -182,6 +182,7 @@ TEST_F(NatsLossTest, ARestartOfTheServerLosesNothingForTheInlet) {
   sender->send(20, 40);
   inbox.poll_until(*inlet, 40);
   EXPECT_EQ(inbox.by_key(), sender->all());
+  EXPECT_EQ(inbox.duplicates(), 0);  // nothing was lost, and that is proved
 }
 
 TEST_F(NatsLossTest, AStreamThatWasDeletedIsMadeAgainAndReported) {
