@@ -92,13 +92,26 @@ void BookingBus::republish(std::span<const Message> messages) {
 
 void BookingBus::send(Message message, Done done) {
   if (!is_ready()) throw BrokenInvariant{"B12", "an event was claimed for a bus that is down"};
+  stage_.trace.note(stage_.now(), {"  send", message.event.id, message.event.type, std::to_string(message.attempt)});
+  ++in_flight_;
+  const int partition = partition_of(message.event.key);
+  Sending sending{std::move(message), std::move(done)};
+  if (broker_ != nullptr) queues_[partition].push_back(std::move(sending));
+  else send_together({std::move(sending)}, partition);
+}
+
+void BookingBus::send_together(std::vector<Sending> events, int partition) {
   const Rates& rates = stage_.plan.rates;
   SimRandom& dice = stage_.dice;
-  const std::string to(receiver_of(message.event.type));
+  const std::string to(receiver_of(events.front().message.event.type));
   const Instant there = stage_.now() + dice.between(500us, 60ms);
-  stage_.trace.note(stage_.now(), {"  send", message.event.id, message.event.type, std::to_string(message.attempt)});
   const auto reply = std::make_shared<BookingNetwork::Reply>();
-  waiting_.push_back({reply, stage_.now() + dice.between(500ms, 1500ms), std::move(done)});
+  under_way_.push_back({reply, stage_.now() + dice.between(500ms, 1500ms), {}, partition});
+  for (Sending& one : events) under_way_.back().dones.push_back(std::move(one.done));
+  const auto carry = [&](Instant at, const std::shared_ptr<BookingNetwork::Reply>& answer) {
+    for (const Sending& one : events)
+      network_.carry({at, std::string(receiver_of(one.message.event.type)), one.message, answer, run_});
+  };
   const auto much_later = [&] { return dice.chance(300) ? dice.between(1s, 150s) : dice.between(1ms, 4s); };
   if (dice.chance(rates.server_error)) {
     reply->outcome = Outcome::failed("HTTP 503");
@@ -111,29 +124,66 @@ void BookingBus::send(Message message, Done done) {
   }
   if (broker_ == nullptr && dice.chance(rates.late)) {
     stage_.markers.hit(Marker::message_late);
-    return network_.carry({there + much_later(), to, message, nullptr, run_});
+    return carry(there + much_later(), nullptr);
   }
-  if (dice.chance(rates.doubled)) network_.carry({there + much_later(), to, message, nullptr, run_});
+  if (dice.chance(rates.doubled)) carry(there + much_later(), nullptr);
   const bool answer_lost = dice.chance(rates.send_answer_lost);
   if (answer_lost) stage_.markers.hit(Marker::bus_answer_lost);
-  network_.carry({there, to, std::move(message), answer_lost ? nullptr : reply, run_});
+  carry(there, answer_lost ? nullptr : reply);
+}
+
+// Everything that waits in a partition goes together, once nothing of it is on its way.
+void BookingBus::begin_waiting() {
+  for (auto& [partition, queue] : queues_) {
+    if (queue.empty()) continue;
+    if (!is_ready()) {
+      cut_off(queue);
+      continue;
+    }
+    if (is_busy(partition)) continue;
+    std::vector<Sending> events(std::make_move_iterator(queue.begin()), std::make_move_iterator(queue.end()));
+    queue.clear();
+    if (events.size() > 1) stage_.markers.hit(Marker::bus_batch);
+    send_together(std::move(events), partition);
+  }
+}
+
+bool BookingBus::is_busy(int partition) const {
+  return std::ranges::find(under_way_, partition, &UnderWay::partition) != under_way_.end();
+}
+
+void BookingBus::end(std::vector<Done> dones, const Outcome& outcome) {
+  in_flight_ -= dones.size();
+  for (Done& done : dones) done(outcome);
+}
+
+void BookingBus::cut_off(std::deque<Sending>& queue) {
+  std::vector<Done> dones;
+  for (Sending& one : queue) dones.push_back(std::move(one.done));
+  queue.clear();
+  end(std::move(dones), Outcome::cut_off("an event before it did not get through"));
 }
 
 void BookingBus::poll(Duration, std::span<const int>) {
   if (broker_ != nullptr) follow_broker();
   for (;;) {
-    const auto due = std::ranges::find_if(waiting_, [&](const Waiting& one) { return one.due() <= stage_.now(); });
-    if (due == waiting_.end()) return;
-    Waiting one = std::move(*due);
-    waiting_.erase(due);
-    one.done(one.reply->outcome ? *one.reply->outcome : Outcome::failed("timed out"));
+    const auto due = std::ranges::find_if(under_way_, [&](const UnderWay& one) { return one.due() <= stage_.now(); });
+    if (due == under_way_.end()) break;
+    UnderWay one = std::move(*due);
+    under_way_.erase(due);
+    const Outcome outcome = one.reply->outcome ? *one.reply->outcome : Outcome::failed("timed out");
+    end(std::move(one.dones), outcome);
+    if (outcome.verdict != Verdict::delivered) cut_off(queues_[one.partition]);
   }
+  begin_waiting();
 }
 
 std::optional<Instant> BookingBus::next_answer() const {
   std::optional<Instant> out;
-  for (const Waiting& one : waiting_)
+  for (const UnderWay& one : under_way_)
     if (!out || one.due() < *out) out = one.due();
+  for (const auto& [partition, queue] : queues_)
+    if (!queue.empty() && !is_busy(partition)) return stage_.now();
   return out;
 }
 

@@ -66,9 +66,10 @@ class BookingBus final : public Bus {
 
   void send(Message message, Done done) override;
   void poll(Duration wait, std::span<const int> wake) override;
-  std::size_t in_flight() const override { return waiting_.size(); }
+  std::size_t in_flight() const override { return in_flight_; }
   std::optional<Instant> next_answer() const;
 
+  bool keeps_order() const override { return broker_ != nullptr; }
   bool is_ready() const override { return broker_ == nullptr || phase_ == Phase::ready; }
   void on_loss(std::function<void()> lost) override { on_loss_ = std::move(lost); }
   void hold() override;
@@ -80,19 +81,32 @@ class BookingBus final : public Bus {
 
  private:
   enum class Phase { down, held, ready };
-  void follow_broker();
-  struct Waiting {
+  struct Sending {
+    Message message;
+    Done done;
+  };
+  // What goes together: as one message of a partition to the broker, one event elsewhere.
+  struct UnderWay {
     std::shared_ptr<BookingNetwork::Reply> reply;
     Instant given_up;
-    Done done;
+    std::vector<Done> dones;
+    int partition;
     Instant due() const { return reply->outcome ? std::min(reply->at, given_up) : given_up; }
   };
+  void follow_broker();
+  void send_together(std::vector<Sending> events, int partition);
+  void begin_waiting();
+  bool is_busy(int partition) const;
+  void end(std::vector<Done> dones, const Outcome& outcome);
+  void cut_off(std::deque<Sending>& queue);
 
   Stage& stage_;
   BookingNetwork& network_;
   BookingBroker* broker_;
   std::string service_;
-  std::vector<Waiting> waiting_;
+  std::map<int, std::deque<Sending>> queues_;  // for the broker, by partition, one message at a time
+  std::vector<UnderWay> under_way_;
+  std::size_t in_flight_ = 0;
 
   Phase phase_ = Phase::down;
   int run_ = 0;         // of the broker, that it is or was connected to

@@ -112,6 +112,7 @@ constexpr Place kPlaces[] = {
     {"service cut off", Workload::booking},
     {"bus lost what it acknowledged", Workload::booking},
     {"bus given events again", Workload::booking},
+    {"bus took a batch", Workload::booking},
 };
 static_assert(std::size(kPlaces) == kMarkers);
 

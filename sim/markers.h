@@ -115,6 +115,7 @@ enum class Marker {
   service_cut_off,
   bus_rolled_back,
   bus_given_again,
+  bus_batch,
   count,
 };
 inline constexpr std::size_t kMarkers = static_cast<std::size_t>(Marker::count);

@@ -68,6 +68,11 @@ class Bus {
   // and spends none of their attempts. Changes inside of poll() and hold() only.
   virtual bool is_ready() const { return true; }
 
+  // Whether several events of a key may be on their way at once: they arrive in the order in
+  // which they were sent, and where the sending of one ends other than delivered, so does that
+  // of all later ones of its partition that are on their way.
+  virtual bool keeps_order() const { return false; }
+
   // The rest is for a bus whose far end may lose what it has acknowledged. Such a bus
   // is *held* then: nothing new goes out until whoever keeps the events has given it
   // again what was delivered within the last minutes, oldest first, and says resume().

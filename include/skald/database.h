@@ -77,6 +77,7 @@ class Transaction {
 
   // Typed rows: T is described and Table<T> names its table and key (row.h).
   template <Described T> void insert(const T& row);
+  template <Described T> void enqueue_insert(const T& row);  // as enqueue()
   template <Described T> std::vector<T> select(std::string_view tail, const auto&... args);
   template <Described T> std::optional<T> find(const auto& key);
   // Locks the row until the transaction ends; LockTimeout after the store's lock

@@ -123,15 +123,24 @@ std::optional<T> only_row(Transaction& tx, const Rows& rows) {
   return row;
 }
 
+template <Described T>
+void note_insert(Transaction& tx, const T& row) {
+  if constexpr (Versioned<T>)
+    if (tx.watched()) tx.note({RowAccess::Kind::write, resource_of<T>(), key_of(row), std::nullopt, row.version});
+}
+
 }  // namespace detail
 
 template <Described T>
 void Transaction::insert(const T& row) {
-  const auto params = detail::column_params(row);
-  run(detail::insert_sql<T>(), params);
-  if constexpr (detail::Versioned<T>)
-    if (watched())
-      note({RowAccess::Kind::write, detail::resource_of<T>(), detail::key_of(row), std::nullopt, row.version});
+  run(detail::insert_sql<T>(), detail::column_params(row));
+  detail::note_insert(*this, row);
+}
+
+template <Described T>
+void Transaction::enqueue_insert(const T& row) {
+  defer(detail::insert_sql<T>(), detail::column_params(row));
+  detail::note_insert(*this, row);
 }
 
 template <Described T>

@@ -75,8 +75,8 @@ Booking Lifecycle::create(Transaction& tx, const Wanted& wanted, const golf::Slo
   booking.starts_at = slot.starts_at;
   booking.created_at = booking.updated_at = tx.now();
   booking.version = 1;
-  tx.insert(booking);
-  tx.insert(History{booking.id, booking.version, Happening::CREATED, cause.actor, {}, {}, tx.now()});
+  tx.enqueue_insert(booking);
+  tx.enqueue_insert(History{booking.id, booking.version, Happening::CREATED, cause.actor, {}, {}, tx.now()});
   tx.emit({.id = booking.id + ".reserve",
            .type = "slot.reserve",
            .key = booking.slot_id,
@@ -183,7 +183,7 @@ void Lifecycle::fail(Transaction& tx, Booking& booking, golf::Reason reason, con
 void Lifecycle::record(Transaction& tx, Booking& booking, Happening what, const Cause& cause) {
   booking.updated_at = tx.now();
   tx.save(booking);
-  tx.insert(
+  tx.enqueue_insert(
       History{booking.id, booking.version, what, cause.actor, booking.reason_code, booking.reason_message, tx.now()});
   // A transaction may run several times: told is what was committed.
   tx.after_commit([env = env_, publish = options_.publish, booking, what, actor = cause.actor] {

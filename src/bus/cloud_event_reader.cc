@@ -89,4 +89,30 @@ Message read_cloud_event(std::string_view text) {
   return message;
 }
 
+std::vector<std::string_view> split_cloud_events(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == text.npos || text[first] != '[') return {text};
+  std::vector<std::string_view> out;
+  std::size_t begin = first + 1;
+  bool in_string = false;
+  for (std::size_t at = begin, depth = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      else in_string = c != '"';
+      continue;
+    }
+    in_string = c == '"';
+    if (depth == 0 && (c == ',' || c == ']')) {
+      const std::string_view one = text.substr(begin, at - begin);
+      if (c == ',' || !out.empty() || one.find_first_not_of(kSpace) != one.npos) out.push_back(one);
+      if (c == ']') return out;
+      begin = at + 1;
+    }
+    if (c == '{' || c == '[') ++depth;
+    else if ((c == '}' || c == ']') && depth > 0) --depth;
+  }
+  throw Malformed("NOT_JSON", "it is a batch of events that does not end");
+}
+
 }  // namespace skald

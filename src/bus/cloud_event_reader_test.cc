@@ -55,5 +55,19 @@ TEST(CloudEventReader, SaysWhyItCannotRead) {
               ::testing::HasSubstr("binary"));
 }
 
+TEST(SplitCloudEvents, GivesEachEventOfABatchAndAnythingElseAsItIs) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(split_cloud_events(R"({"a":[1,2]})"), ElementsAre(R"({"a":[1,2]})"));
+  EXPECT_THAT(split_cloud_events("no JSON"), ElementsAre("no JSON"));
+  EXPECT_THAT(split_cloud_events(""), ElementsAre(""));
+  EXPECT_THAT(split_cloud_events(R"([{"a":[1,2]},{"b":"],\"["}])"), ElementsAre(R"({"a":[1,2]})", R"({"b":"],\"["})"));
+  EXPECT_THAT(split_cloud_events(" [ ] "), ElementsAre());
+  EXPECT_THAT(split_cloud_events("[1,,2]"), ElementsAre("1", "", "2"));  // nothing that is no event is passed over
+}
+
+TEST(SplitCloudEvents, RefusesABatchThatDoesNotEnd) {
+  for (const char* text : {"[", "[{}", "[{\"a\":\"]", "[{},", "[\"\\"}) EXPECT_THROW(split_cloud_events(text), Malformed) << text;
+}
+
 }  // namespace
 }  // namespace skald::test

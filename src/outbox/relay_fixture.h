@@ -46,6 +46,7 @@ class ScriptedBus final : public Bus {
   }
   std::size_t in_flight() const override { return waiting_.size(); }
 
+  bool keeps_order() const override { return ordered; }
   bool is_ready() const override { return ready; }
   void on_loss(std::function<void()> lost) override { on_loss_ = std::move(lost); }
   void hold() override {
@@ -76,6 +77,7 @@ class ScriptedBus final : public Bus {
   bool answers = false;
   Outcome answer;
   bool ready = true;
+  bool ordered = false;
   bool forgetful = false;  // may be held
   bool held = false;
   int holds = 0;

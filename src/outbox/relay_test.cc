@@ -1,9 +1,13 @@
 // The relay where nobody else can bring it: a partition lost between two of its
 // steps. What it does in life is shown by sim/ and tests/.
+#include <gmock/gmock.h>
+
 #include "outbox/relay_fixture.h"
 
 namespace skald::outbox {
 namespace {
+
+using ::testing::ElementsAre;
 
 INSTANTIATE_TEST_SUITE_P(Databases, RelayTest, kBothDatabases, name_of);
 
@@ -26,6 +30,39 @@ TEST_P(RelayTest, NothingIsSentThatItsConsumersFoundInAnothersPartition) {
   EXPECT_TRUE(bus_.sent.empty());
   EXPECT_EQ(relay_.in_hand(), 0u) << "it is the new owner's";
   EXPECT_EQ(status_of("e1"), EntryStatus::PROCESSING);
+}
+
+TEST_P(RelayTest, EventsOfAKeyFollowEachOtherOnABusThatKeepsTheirOrder) {
+  emit("e1", "sent");
+  emit("e2", "sent");
+  run();
+  EXPECT_THAT(bus_.sent, ElementsAre("e1"));
+  bus_.ordered = true;
+  emit("e3", "sent");
+  run();
+  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e2", "e3"));
+  bus_.answers = true;
+  bus_.answer = Outcome::cut_off("the way broke");
+  relay_.run_once();  // settles them
+  bus_.sent.clear();
+  bus_.answers = false;
+  run();
+  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e2", "e3"));
+}
+
+TEST_P(RelayTest, NoPassIsMadeAfterADeliveryThatNobodyWaitedFor) {
+  run();
+  bus_.answers = true;
+  const auto steps = [&] {
+    int count = 0;
+    while (relay_.run_once() == Duration::zero()) ++count;
+    return count;
+  };
+  emit("e1", "sent");
+  EXPECT_EQ(steps(), 2);  // claims, settles
+  emit("e1-of-two", "sent");
+  emit("e2-of-two", "sent");
+  EXPECT_EQ(steps(), 4);
 }
 
 // Offers come from PostgreSQL's notifications only.

@@ -3,7 +3,7 @@
 //
 // An entry may go only where every earlier live entry of its key has gone in the
 // same pass. Local entries of one key may follow each other inside of one
-// transaction; on a bus one entry per key is under way.
+// transaction; on a bus one entry per key is under way, unless it keeps their order.
 #pragma once
 
 #include <optional>

@@ -13,7 +13,8 @@ class NoBus final : public Bus {
   void poll(Duration, std::span<const int>) override {}
   std::size_t in_flight() const override { return 0; }
   bool is_ready() const override { return ready; }
-  bool ready = true;
+  bool keeps_order() const override { return ordered; }
+  bool ready = true, ordered = false;
 };
 
 class TriageTest : public testing::Test {
@@ -58,6 +59,22 @@ class TriageTest : public testing::Test {
   std::size_t room = 10;
   bool last_chance_in_hand = false;
 };
+
+TEST_F(TriageTest, OnABusThatKeepsTheirOrderEventsOfAKeyFollowEachOther) {
+  add("a", "k", "sent", EntryStatus::PROCESSING);
+  in_hand["a"] = 1;
+  add("b", "k", "sent");
+  add("c", "k", "sent");
+  EXPECT_EQ(ids(run().send), "");
+  bus.ordered = true;
+  EXPECT_EQ(ids(run().send), "bc");
+  entries[1].status = EntryStatus::FAILED;
+  entries[1].next_retry_at = now + 1s;
+  EXPECT_EQ(ids(run().send), "");  // what waits is not passed
+  entries[1].status = EntryStatus::PENDING;
+  room = 1;
+  EXPECT_EQ(ids(run().send), "b");
+}
 
 TEST_F(TriageTest, SendsOneEventPerKeyAtATime) {
   add("a", "k", "sent");

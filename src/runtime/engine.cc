@@ -321,15 +321,17 @@ void Engine::land(std::span<const Message> messages) {
   if (messages.empty()) return;
   const OutboxOptions& options = threads_->options_.outbox;
   std::vector<tables::outbox::Landing> landings;
+  std::uint64_t partitions = 0;
   for (const Message& message : messages) {
     if (message.source.empty() || message.event.id.empty() || message.event.type.empty() || message.event.key.empty())
       throw Invalid("INVALID_EVENT", "an event of another service needs its id, type, key and source");
     landings.push_back({&message.event, message.source, message.time,
                         outbox::content_hash(message.event, options.hash_key), options.retries_max});
+    partitions |= std::uint64_t{1} << partition_of(message.event.key);
   }
   threads_->db_.write("land", [&](Transaction& tx) {
-    const std::uint64_t fresh = tables::outbox::land(tx, landings);
-    if (fresh != 0) tx.after_commit([this, fresh] { threads_->wake(fresh); });
+    tables::outbox::land(tx, landings);
+    tx.after_commit([this, partitions] { threads_->wake(partitions); });
   });
 }
 

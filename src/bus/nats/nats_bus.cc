@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bus/nats/batch.h"
 #include "skald/error.h"
 #include "skald/json.h"
 
@@ -15,6 +16,12 @@ constexpr Duration kRepublishAgain = 100ms;
 bool fits_header(std::string_view text) {
   return !text.empty() && text.size() <= 256 &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+// Of the last event in what STREAM.MSG.GET gave.
+std::string stored_event_id(const boost::json::object& answer) {
+  const std::string of_batch = stored_header(answer, kLastEventHeader);
+  return of_batch.empty() ? stored_message_id(answer) : of_batch;
 }
 
 const NatsBusOptions& checked(const NatsBusOptions& options) {
@@ -41,7 +48,9 @@ void NatsBus::send(Message message, Done done) {
                                                         "go by NATS")});
     return;
   }
-  waiting_.push_back({std::move(message), std::move(done), env_.clock.steady() + options_.ack_timeout});
+  Queue& queue = queues_[static_cast<std::size_t>(partition_of(message.event.key))];
+  queue.events.push_back({std::move(message), std::move(done), env_.clock.steady() + options_.ack_timeout});
+  ++sending_;
 }
 
 void NatsBus::poll(Duration wait, std::span<const int> wake) {
@@ -62,10 +71,12 @@ Duration NatsBus::shorten(Duration wait) const {
   if (!ended_.empty()) return 0us;
   const Instant now = env_.clock.steady();
   if (phase_ == Phase::failed) wait = std::min(wait, prepare_at_ - now);
-  if (!waiting_.empty()) wait = std::min(wait, waiting_.front().deadline - now);
+  if (sending_ > 0)
+    for (const Queue& queue : queues_)
+      if (queue.events.size() > queue.under_way) wait = std::min(wait, queue.events[queue.under_way].deadline - now);
   if (phase_ == Phase::held)
-    for (const Backlog& backlog : backlog_)
-      if (!backlog.messages.empty() && !backlog.under_way) wait = std::min(wait, backlog.not_before - now);
+    for (const Queue& backlog : backlog_)
+      if (!backlog.events.empty() && backlog.under_way == 0) wait = std::min(wait, backlog.not_before - now);
   return std::max<Duration>(wait, 0us);
 }
 
@@ -79,7 +90,7 @@ void NatsBus::on_down() {
 
 void NatsBus::forget_backlog() {
   ++backlog_round_;
-  for (Backlog& backlog : backlog_) backlog = {};
+  for (Queue& backlog : backlog_) backlog = {};
   republishing_ = 0;
 }
 
@@ -128,7 +139,7 @@ void NatsBus::ask_what_is_kept() {
                   [this, partition, round = backlog_round_](NatsApiAnswer answer) {
                     if (round != backlog_round_ || phase_ != Phase::preparing) return;
                     if (answer.status != 200 && answer.status != 404) return fail_preparing(answer.error);
-                    if (answer.status == 200) last_kept_[partition] = stored_message_id(answer.body);
+                    if (answer.status == 200) last_kept_[partition] = stored_event_id(answer.body);
                     if (--kept_asked_ == 0) report_loss();
                   });
   }
@@ -169,7 +180,7 @@ void NatsBus::look_again() {
 void NatsBus::republish(std::span<const Message> messages) {
   if (phase_ != Phase::held) return;
   for (const Message& message : messages)
-    backlog_[static_cast<std::size_t>(partition_of(message.event.key))].messages.push_back(message);
+    backlog_[static_cast<std::size_t>(partition_of(message.event.key))].events.push_back({message, {}, {}});
   republishing_ += messages.size();
 }
 
@@ -181,71 +192,97 @@ void NatsBus::publish_backlog() {
   if (phase_ != Phase::held) return;
   const Instant now = env_.clock.steady();
   for (int partition = 0; partition < kPartitions && republishing_ > 0; ++partition) {
-    Backlog& backlog = backlog_[static_cast<std::size_t>(partition)];
-    if (backlog.messages.empty() || backlog.under_way || backlog.not_before > now) continue;
-    const std::string id = backlog.messages.front().event.id;
-    const auto sent =
-        publish(backlog.messages.front(), [this, partition, id, round = backlog_round_](const NatsReply& reply) {
-          const Outcome outcome = outcome_of(reply, id);
-          if (round == backlog_round_) on_republished(partition, outcome);
-        });
-    if (sent == NatsLink::Sent::yes) backlog.under_way = true;
-    else if (sent == NatsLink::Sent::too_large)
-      on_republished(partition, Outcome::refused("it is too large for NATS now"));
+    Queue& backlog = backlog_[static_cast<std::size_t>(partition)];
+    if (backlog.events.empty() || backlog.under_way > 0 || backlog.not_before > now) continue;
+    const auto sent = publish_front(partition, backlog, [this, &backlog, round = backlog_round_](const Outcome& outcome) {
+      if (round == backlog_round_) on_republished(backlog, outcome);
+    });
+    if (sent == NatsLink::Sent::too_large) on_republished(backlog, Outcome::refused("it is too large for NATS now"));
   }
   if (republishing_ == 0 && resumed_) be_ready();
 }
 
-void NatsBus::on_republished(int partition, const Outcome& outcome) {
-  Backlog& backlog = backlog_[static_cast<std::size_t>(partition)];
-  backlog.under_way = false;
+void NatsBus::on_republished(Queue& backlog, const Outcome& outcome) {
+  const std::size_t count = std::exchange(backlog.under_way, 0);
   if (outcome.verdict == Verdict::retry) {
     // Nothing of the partition may pass it.
     backlog.not_before = env_.clock.steady() + kRepublishAgain;
     return;
   }
-  if (outcome.verdict == Verdict::refused)
+  if (outcome.verdict == Verdict::refused) {
+    backlog.alone = true;
+    if (count > 1) return;
     env_.observer.log(Observer::Level::error, "NATS accepted an event once and refuses it now: " + outcome.error,
-                      "\"event\":" + to_json(backlog.messages.front().event.id));
-  backlog.messages.pop_front();
-  --republishing_;
+                      "\"event\":" + to_json(backlog.events.front().message.event.id));
+  }
+  backlog.events.erase(backlog.events.begin(), backlog.events.begin() + static_cast<std::ptrdiff_t>(count));
+  backlog.alone &= !backlog.events.empty();
+  republishing_ -= count;
 }
 
-NatsLink::Sent NatsBus::publish(const Message& message, NatsLink::Answer answer) {
-  return link_.request(nats_subject(options_.stream.topic, partition_of(message.event.key)),
-                       {{"Nats-Msg-Id", message.event.id}, {"Content-Type", "application/cloudevents+json"}},
-                       cloud_event(message), options_.ack_timeout, std::move(answer));
+// As many as fit into a message; one where not even that does, and then nothing is published.
+NatsLink::Sent NatsBus::publish_front(int partition, Queue& queue, std::function<void(const Outcome&)> answered) {
+  const auto publish = [&](std::size_t most) {
+    NatsBatch batch;
+    while (batch.size() < most && batch.add(queue.events[batch.size()].message)) {}
+    queue.under_way = batch.size();
+    return link_.request(
+        nats_subject(options_.stream.topic, partition), batch.headers(), batch.body(), options_.ack_timeout,
+        [this, answered, id = batch.id()](const NatsReply& reply) { answered(outcome_of(reply, id)); });
+  };
+  auto sent = publish(queue.alone ? 1 : queue.events.size());
+  if (sent == NatsLink::Sent::too_large && queue.under_way > 1) {
+    queue.alone = true;
+    sent = publish(1);
+  }
+  if (sent == NatsLink::Sent::no) queue.under_way = 0;  // the connection breaks; it may wait for the next
+  return sent;
 }
 
 void NatsBus::publish_waiting() {
-  while (phase_ == Phase::ready && !waiting_.empty()) {
-    Waiting& next = waiting_.front();
-    const auto done = std::make_shared<Done>(std::move(next.done));
-    const auto sent = publish(next.message, [this, done, id = next.message.event.id](const NatsReply& reply) {
-      --published_;
-      ended_.push_back({std::move(*done), outcome_of(reply, id)});
-    });
-    if (sent == NatsLink::Sent::no) {  // the connection breaks; this one may wait for the next
-      next.done = std::move(*done);
-      return;
-    }
-    if (sent == NatsLink::Sent::yes) ++published_;
-    else
-      ended_.push_back({std::move(*done), Outcome::refused("the event is larger than the NATS server takes; raise its "
-                                                           "max_payload, or make the event smaller")});
-    waiting_.pop_front();
+  if (sending_ == 0) return;
+  for (int partition = 0; partition < kPartitions && phase_ == Phase::ready; ++partition) {
+    Queue& queue = queues_[static_cast<std::size_t>(partition)];
+    if (queue.events.empty() || queue.under_way > 0) continue;
+    const auto sent =
+        publish_front(partition, queue, [this, &queue](const Outcome& outcome) { on_answered(queue, outcome); });
+    if (sent == NatsLink::Sent::too_large)
+      on_answered(queue, Outcome::refused("the event is larger than the NATS server takes; raise its max_payload, or "
+                                          "make the event smaller"));
   }
 }
 
+void NatsBus::on_answered(Queue& queue, const Outcome& outcome) {
+  const std::size_t count = std::exchange(queue.under_way, 0);
+  if (outcome.verdict == Verdict::refused && count > 1) {
+    queue.alone = true;
+    return;
+  }
+  end(queue, 0, count, outcome);
+  if (outcome.verdict != Verdict::delivered)
+    end(queue, 0, queue.events.size(), Outcome::cut_off("an event before it did not get through: " + outcome.error));
+  queue.alone &= !queue.events.empty();
+}
+
+void NatsBus::end(Queue& queue, std::size_t first, std::size_t count, const Outcome& outcome) {
+  const auto begin = queue.events.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  for (auto one = begin; one != end; ++one) ended_.push_back({std::move(one->done), outcome});
+  queue.events.erase(begin, end);
+  sending_ -= count;
+}
+
 void NatsBus::expire_waiting() {
+  if (sending_ == 0) return;
   const Instant now = env_.clock.steady();
-  while (!waiting_.empty() && waiting_.front().deadline <= now) {
+  for (Queue& queue : queues_) {
+    const std::size_t waiting = queue.events.size() - queue.under_way;
+    if (waiting == 0 || queue.events[queue.under_way].deadline > now) continue;
     const std::string why = phase_ == Phase::down   ? link_.why_down()
                             : phase_ == Phase::held ? "what NATS may have lost is being sent again first"
                             : why_.empty()          ? "the NATS stream was not found in time"
                                                     : why_;
-    ended_.push_back({std::move(waiting_.front().done), Outcome::cut_off(why)});
-    waiting_.pop_front();
+    end(queue, queue.under_way, waiting, Outcome::cut_off(why));
   }
 }
 

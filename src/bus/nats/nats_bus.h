@@ -1,6 +1,8 @@
 // Events into a JetStream stream: subject skald.TOPIC.PARTITION (of the event's
 // key), Nats-Msg-Id the event's id, body its CloudEvents envelope, the same bytes
-// at every attempt.
+// at every attempt. One message of a partition is on its way at a time; what is sent
+// meanwhile goes together in the next one (batch.h). So the order of a partition is
+// kept, and a message costs the less the more there is to do.
 //
 // What becomes of an event:
 //   acknowledged (a duplicate too)                 delivered
@@ -9,6 +11,9 @@
 //   not connected until the time was up            retry, at once
 //   JetStream cannot now (full, no leader)         retry
 //   too large, not permitted, a bad request        refused
+//   one before it in its partition was none of     retry, at once
+//   delivered
+// Where a batch is refused its events go one by one, which shows whose fault it is.
 //
 // NATS acknowledges before it has synced, so a server that comes back may have
 // lost what it acknowledged. Who keeps the events (the outbox) is therefore
@@ -22,7 +27,6 @@
 //      resume() at once where it knows better. The stream drops what it still has.
 //   3. When all of that is acknowledged the bus goes on. If the connection breaks
 //      before, it begins again at 1.
-// The order within a partition is kept: one event of it is under way at a time.
 // The last minutes are well above the 60 s between the server's syncs, and within
 // options.stream.dedupe_window. outbox/relay_keeping.cc is such a keeper.
 //
@@ -62,8 +66,9 @@ class NatsBus final : public Bus {
 
   void send(Message message, Done done) override;
   void poll(Duration wait, std::span<const int> wake = {}) override;
-  std::size_t in_flight() const override { return waiting_.size() + published_ + ended_.size(); }
+  std::size_t in_flight() const override { return sending_ + ended_.size(); }
 
+  bool keeps_order() const override { return true; }
   bool is_ready() const override { return phase_ == Phase::ready; }
   const std::string& server_id() const { return link_.server_id(); }
 
@@ -83,7 +88,7 @@ class NatsBus final : public Bus {
     held,
     ready,
   };
-  struct Waiting {
+  struct Sending {
     Message message;
     Done done;
     Instant deadline;
@@ -96,9 +101,10 @@ class NatsBus final : public Bus {
     std::uint64_t sequence = 0;
     std::string id;
   };
-  struct Backlog {  // of one partition
-    std::deque<Message> messages;
-    bool under_way = false;
+  struct Queue {  // of one partition
+    std::deque<Sending> events;
+    std::size_t under_way = 0;  // of those, the first: in the message that is on its way
+    bool alone = false;  // a batch was refused: until it is empty, events go one by one
     Instant not_before{};
   };
 
@@ -114,12 +120,14 @@ class NatsBus final : public Bus {
   void forget_backlog();
   void go_on();
 
-  NatsLink::Sent publish(const Message& message, NatsLink::Answer answer);
+  NatsLink::Sent publish_front(int partition, Queue& queue, std::function<void(const Outcome&)> answered);
   Outcome outcome_of(const NatsReply& reply, const std::string& id);
   void publish_waiting();
   void expire_waiting();
+  void on_answered(Queue& queue, const Outcome& outcome);
+  void end(Queue& queue, std::size_t first, std::size_t count, const Outcome& outcome);
   void publish_backlog();
-  void on_republished(int partition, const Outcome& outcome);
+  void on_republished(Queue& queue, const Outcome& outcome);
   void call_done();
   Duration shorten(Duration wait) const;
 
@@ -132,11 +140,11 @@ class NatsBus final : public Bus {
   std::string sound_server_;  // the server whose store is known to be whole
   Acknowledged last_;         // the highest sequence, and whose it is
 
-  std::deque<Waiting> waiting_;
-  std::size_t published_ = 0;
+  std::array<Queue, kPartitions> queues_;
+  std::size_t sending_ = 0;  // in all of them
   std::deque<Ended> ended_;
 
-  std::array<Backlog, kPartitions> backlog_;
+  std::array<Queue, kPartitions> backlog_;  // what is sent again
   std::map<int, std::string> last_kept_;
   int kept_asked_ = 0;               // partitions whose last event is not known yet
   std::uint64_t backlog_round_ = 0;  // answers to an earlier one are not for this

@@ -46,8 +46,10 @@ class NatsHarness {
     natsMsgHeader_Get(message, "Nats-Msg-Id", &id);
     {
       const std::lock_guard lock(mutex_);
-      const std::size_t data = body.find("\"data\":") + 7;
-      arrivals_.push_back({id, body.substr(data, body.size() - data - 1), body});
+      for (const auto& [event, text] : events_in(id, body)) {
+        const std::size_t data = text.find("\"data\":") + 7;
+        arrivals_.push_back({event, text.substr(data, text.size() - data - 1), text});
+      }
     }
     const char* reply = natsMsg_GetReply(message);
     if (failing_ > 0 && failing_-- > 0)
@@ -110,6 +112,54 @@ TEST_F(NatsBusTest, EventsOfAPartitionAreStoredInTheOrderOfSending) {
   EXPECT_EQ(delivered, 500);
   for (const auto& one : NatsPeer(shared_nats_url()).stored(topic)) stored[one.subject].push_back(one.id);
   EXPECT_EQ(stored, sent);
+}
+
+// One message of a partition is on its way; what comes meanwhile goes together in the next.
+TEST_F(NatsBusTest, EventsOfAPartitionThatAreSentAtOnceGoInOneMessage) {
+  open(options());
+  std::vector<std::string> ends;
+  const auto send_all = [&](std::initializer_list<const char*> ids) {
+    for (const char* id : ids)
+      bus->send(make_message(id), [&ends, id](const Outcome& outcome) {
+        ends.push_back(id + std::string(outcome.verdict == Verdict::delivered ? " delivered" : " not"));
+      });
+    while (bus->in_flight() > 0) bus->poll(1s);
+  };
+  send_all({"a", "b", "c"});
+  send_all({"c"});            // alone it is another message, and the receiver's to dedupe
+  send_all({"a", "b", "c"});  // dropped by the stream
+  EXPECT_THAT(ends, ElementsAre("a delivered", "b delivered", "c delivered", "c delivered", "a delivered",
+                                "b delivered", "c delivered"));
+  NatsPeer peer(shared_nats_url());
+  EXPECT_THAT(peer.stored_ids(topic), ElementsAre("a", "b", "c", "c"));
+  EXPECT_EQ(number_in(peer.ask("STREAM.INFO." + nats_stream(topic)), {"state", "messages"}), 2u);
+}
+
+// It has another event in it: to drop it for the one that it shares would lose the other.
+TEST_F(NatsBusTest, ABatchOfOtherEventsWithTheSameLastOneIsNotADuplicate) {
+  open(options());
+  for (const char* first : {"a", "b"}) {
+    for (const char* id : {first, "z"}) bus->send(make_message(id), [](const Outcome&) {});
+    while (bus->in_flight() > 0) bus->poll(1s);
+  }
+  EXPECT_THAT(NatsPeer(shared_nats_url()).stored_ids(topic), ElementsAre("a", "z", "b", "z"));
+}
+
+TEST_F(NatsBusTest, WhatIsTooLargeTakesNobodyWithItButThoseBehindItComeAgain) {
+  NatsServer server("max_payload = 2000");
+  open(bus_options(server.url(), topic));
+  EXPECT_EQ(send("event-0").verdict, Verdict::delivered);
+  std::map<std::string, Outcome> ends;
+  const std::string half = '"' + std::string(900, 'x') + '"', all = '"' + std::string(3000, 'x') + '"';
+  for (const auto& [id, payload] : {std::pair("a", half), std::pair("b", half), std::pair("c", all), std::pair("d", half)})
+    bus->send(make_message(id, payload), [&ends, id](Outcome outcome) { ends[id] = std::move(outcome); });
+  while (bus->in_flight() > 0) bus->poll(1s);
+  EXPECT_EQ(ends.at("a").verdict, Verdict::delivered);
+  EXPECT_EQ(ends.at("b").verdict, Verdict::delivered);
+  EXPECT_EQ(ends.at("c").verdict, Verdict::refused);
+  EXPECT_EQ(ends.at("d").verdict, Verdict::retry);  // it must not pass what its keeper may want to hold it for
+  EXPECT_TRUE(ends.at("d").at_once);
+  EXPECT_THAT(NatsPeer(server.url()).stored_ids(topic), ElementsAre("event-0", "a", "b"));
 }
 
 TEST_F(NatsBusTest, AnEventSentTwiceIsStoredOnce) {

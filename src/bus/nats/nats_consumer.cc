@@ -24,12 +24,13 @@ std::string by_time(Time time) {
 }
 constexpr char kFromTheBeginning[] = R"("deliver_policy":"all")";
 
-// Where a message lies: in the stream, and in what the durable has delivered.
+// Where a message lies: in the stream, and in what the durable has delivered; and since when.
 struct Place {
   std::uint64_t sequence = 0, delivery = 0;
+  Time stored_at{};
 };
 
-// $JS.ACK.STREAM.DURABLE.deliveries.SEQUENCE.DELIVERY.time.pending, with two more
+// $JS.ACK.STREAM.DURABLE.deliveries.SEQUENCE.DELIVERY.NANOSECONDS.pending, with two more
 // words in front of the stream where the server names a domain and an account.
 Place place_of(const NatsMessage& message) {
   const std::string_view reply = message.reply();
@@ -42,11 +43,12 @@ Place place_of(const NatsMessage& message) {
   if (words.size() < 9) return {};
   const std::size_t at = words.size() == 9 ? 5 : 7;
   const auto number = [](std::string_view word) {
-    std::uint64_t value = 0;
+    std::int64_t value = 0;
     std::from_chars(word.data(), word.data() + word.size(), value);
     return value;
   };
-  return {number(words[at]), number(words[at + 1])};
+  return {static_cast<std::uint64_t>(number(words[at])), static_cast<std::uint64_t>(number(words[at + 1])),
+          from_micros(number(words[at + 2]) / 1000)};
 }
 
 }  // namespace
@@ -105,8 +107,9 @@ void NatsConsumer::find_start(std::uint64_t floor) {
   ask("STREAM.MSG.GET." + names_.stream, "{\"seq\":" + std::to_string(last_landed_.sequence) + "}",
       [this, floor](const NatsApiAnswer& there) {
         if (there.status != 200 && there.status != 404) return pause(there.error);
-        if (there.status == 404 || stored_message_id(there.body) != last_landed_.id) return find_window(floor);
-        make_anew(by_sequence(last_landed_.sequence + 1));
+        const bool is_same = there.status == 200 && parse_time(text_in(there.body, {"message", "time"})) == last_landed_.at;
+        if (is_same) make_anew(by_sequence(last_landed_.sequence + 1));
+        else find_window(floor);
       });
 }
 
@@ -197,8 +200,8 @@ bool NatsConsumer::accept(const NatsMessage& message) {
 }
 
 void NatsConsumer::on_landed(const NatsMessage& message) {
-  last_landed_ = {place_of(message).sequence, std::string(message.header("Nats-Msg-Id"))};
-  if (last_landed_.id.empty()) last_landed_ = {};  // not by us: it proves nothing
+  const Place place = place_of(message);
+  last_landed_ = {place.sequence, place.stored_at};
 }
 
 void NatsConsumer::on_status(std::uint64_t pull, const NatsMessage& message) {

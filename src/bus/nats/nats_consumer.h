@@ -8,9 +8,9 @@
 // server that made it; under another one its position means nothing (it may be
 // ahead of a stream that lost its end, and then never deliver what is new), and it
 // is made anew: from behind the last message that this process has landed, where the
-// stream still has that at its place (a publisher gives again what was lost before it
-// publishes anything new, so nothing unknown is in front of it), or else from the start
-// of the window.
+// stream still has that very one (stored at the same time: what was lost and given again is
+// another, and may have others in front of it), because it loses from its end only; or else
+// from the start of the window.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ class NatsConsumer {
   std::uint64_t next_delivery_ = 1;  // the durable's own count
   struct {
     std::uint64_t sequence = 0;
-    std::string id;
+    Time at{};       // when the server stored it
   } last_landed_;  // since start(); 0: none
 };
 

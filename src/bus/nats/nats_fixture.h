@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "bus/cloud_event_reader.h"
 #include "bus/nats/nats_bus.h"
 #include "bus/nats/stream.h"
 #include "support/nats_server.h"
@@ -68,6 +69,15 @@ struct Stored {
 };
 
 // Another client of the server. Every failure is a std::runtime_error.
+// Ids and texts of the events in a message; one alone has the id of the message.
+inline std::vector<std::pair<std::string, std::string>> events_in(const std::string& id, const std::string& body) {
+  const auto texts = split_cloud_events(body);
+  if (texts.size() == 1) return {{id, body}};
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string_view text : texts) out.emplace_back(read_cloud_event(text).event.id, text);
+  return out;
+}
+
 class NatsPeer {
  public:
   explicit NatsPeer(const std::string& url) { check(natsConnection_ConnectTo(&connection_, url.c_str())); }
@@ -131,15 +141,16 @@ class NatsPeer {
     return boost::json::serialize(ask("STREAM.INFO." + nats_stream(topic)).at("config"));
   }
 
-  // Everything in the topic's stream, oldest first.
+  // Every event in the topic's stream, oldest first.
   std::vector<Stored> stored(const std::string& topic) {
     std::vector<Stored> out;
     const auto info = ask("STREAM.INFO." + nats_stream(topic));
     for (auto at = number_in(info, {"state", "first_seq"}); at <= number_in(info, {"state", "last_seq"}); ++at) {
       const auto answer = ask("STREAM.MSG.GET." + nats_stream(topic), "{\"seq\":" + std::to_string(at) + "}");
       if (answer.contains("error")) continue;
-      out.push_back({text_in(answer, {"message", "subject"}), stored_message_id(answer),
-                     base64_decode(text_in(answer, {"message", "data"}))});
+      const std::string body = base64_decode(text_in(answer, {"message", "data"}));
+      for (const auto& [id, text] : events_in(stored_message_id(answer), body))
+        out.push_back({text_in(answer, {"message", "subject"}), id, text});
     }
     return out;
   }

@@ -47,6 +47,10 @@ class NatsSender {
     for (int number = begin; number < end; ++number) all_[key(number)].push_back("event-" + std::to_string(number));
     return all_;
   }
+  // Each in a message of its own.
+  void send_one_by_one(int begin, int end) {
+    for (int number = begin; number < end; ++number) send(number, number + 1);
+  }
   const IdsByKey& all() const { return all_; }
 
   // What the outbox would keep of them.

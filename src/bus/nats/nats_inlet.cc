@@ -12,8 +12,8 @@
 namespace skald {
 namespace {
 
-// One transaction's worth.
-constexpr std::size_t kLandedMax = 256;
+// One transaction's worth, of messages.
+constexpr std::size_t kLandedMax = 128;
 constexpr Duration kLandAgainMin = 50ms, kLandAgainMax = 5s;
 
 const NatsInletOptions& checked(const NatsInletOptions& options) {
@@ -148,14 +148,17 @@ void NatsInlet::land() {
 
 void NatsInlet::land_first(std::size_t count) {
   std::vector<Message> readable;
-  std::vector<const NatsMessage*> origins;
+  std::vector<Origin> origins;
   for (std::size_t i = 0; i < count; ++i) {
     const NatsMessage& message = arrived_[i].message;
-    try {
-      readable.push_back(read_cloud_event(message.body()));
-      origins.push_back(&message);
-    } catch (const Invalid& error) {
-      set_aside(message, error.what());
+    for (const std::string_view text : events_in(message)) {
+      const Origin origin{message.subject(), text};
+      try {
+        readable.push_back(read_cloud_event(text));
+        origins.push_back(origin);
+      } catch (const Invalid& error) {
+        set_aside(origin, error.what());
+      }
     }
   }
   if (readable.empty()) return;
@@ -163,11 +166,20 @@ void NatsInlet::land_first(std::size_t count) {
     land_(readable);
   } catch (const Invalid&) {
     // One of them can never be landed, and must not hold up the others.
-    for (std::size_t i = 0; i < readable.size(); ++i) land_alone(readable[i], *origins[i]);
+    for (std::size_t i = 0; i < readable.size(); ++i) land_alone(readable[i], origins[i]);
   }
 }
 
-void NatsInlet::land_alone(const Message& event, const NatsMessage& origin) {
+std::vector<std::string_view> NatsInlet::events_in(const NatsMessage& message) {
+  try {
+    return split_cloud_events(message.body());
+  } catch (const Invalid& error) {
+    set_aside({message.subject(), message.body()}, error.what());
+    return {};
+  }
+}
+
+void NatsInlet::land_alone(const Message& event, const Origin& origin) {
   try {
     land_({&event, 1});
   } catch (const Invalid& error) {
@@ -175,9 +187,9 @@ void NatsInlet::land_alone(const Message& event, const NatsMessage& origin) {
   }
 }
 
-void NatsInlet::set_aside(const NatsMessage& message, std::string_view why) {
+void NatsInlet::set_aside(const Origin& origin, std::string_view why) {
   env_.observer.count("nats_unreadable_total");
-  on_unreadable_(message.subject(), message.body(), why);
+  on_unreadable_(origin.subject, origin.text, why);
 }
 
 }  // namespace skald

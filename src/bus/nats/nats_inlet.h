@@ -27,6 +27,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bus/nats/link.h"
 #include "bus/nats/nats_consumer.h"
@@ -39,7 +40,7 @@ struct NatsInletOptions {
   NatsOptions connection;
   std::string service;  // who consumes: each service gets every event
   std::string topic;    // whose events
-  std::size_t in_flight_max = 1024;  // fetched and not landed, over all partitions
+  std::size_t in_flight_max = 1024;  // messages fetched and not landed, over all partitions
   // How far a server may fall back when it comes up again: well above the 60 s
   // between its syncs.
   std::chrono::seconds window = 10min;
@@ -77,13 +78,18 @@ class NatsInlet final : public Inlet {
     NatsMessage message;
   };
 
+  struct Origin {
+    std::string_view subject, text;
+  };
+
   void on_up();
   void on_down();
   void on_message(NatsMessage message);
   void land();
   void land_first(std::size_t count);
-  void land_alone(const Message& event, const NatsMessage& origin);
-  void set_aside(const NatsMessage& message, std::string_view why);
+  void land_alone(const Message& event, const Origin& origin);
+  std::vector<std::string_view> events_in(const NatsMessage& message);
+  void set_aside(const Origin& origin, std::string_view why);
   void go_on();
   Duration shorten(Duration wait) const;
   std::size_t share() const;  // of one partition in in_flight_max

@@ -97,7 +97,7 @@ TEST_F(NatsInletTest, ACrashBetweenLandingAndAcknowledgingLandsAgainAndLosesNoth
 }
 
 TEST_F(NatsInletTest, EventsThatWereFetchedByADeadProcessComeBeforeLaterOnes) {
-  sender.send(0, 30);
+  sender.send_one_by_one(0, 30);
   auto inlet = open();
   inbox.fail_next = 1'000'000;
   while (inlet->unlanded() < 30) inlet->poll(1s);
@@ -110,7 +110,7 @@ TEST_F(NatsInletTest, EventsThatWereFetchedByADeadProcessComeBeforeLaterOnes) {
 }
 
 TEST_F(NatsInletTest, APartitionThatWasGivenAwayIsTakenOverInOrder) {
-  sender.send(0, 30);
+  sender.send_one_by_one(0, 30);
   const auto first = open();
   inbox.fail_next = 1'000'000;
   while (first->unlanded() < 30) first->poll(1s);
@@ -159,7 +159,7 @@ TEST_F(NatsInletTest, AnInletMayComeBeforeItsStream) {
 }
 
 TEST_F(NatsInletTest, NoMoreIsFetchedThanAllowed) {
-  sender.send(0, 500);
+  sender.send_one_by_one(0, 500);
   NatsInletOptions options;
   options.connection.urls = {url};
   options.service = "small";

@@ -108,13 +108,13 @@ std::string text_in(const boost::json::object& object, std::initializer_list<std
 }
 
 // The headers come as one block of lines, in base64.
-std::string stored_message_id(const boost::json::object& answer) {
-  constexpr std::string_view kName = "\r\nNats-Msg-Id:";
+std::string stored_header(const boost::json::object& answer, std::string_view name) {
+  const std::string line = "\r\n" + std::string(name) + ":";
   try {
     const std::string headers = base64_decode(text_in(answer, {"message", "hdrs"}));
-    auto begin = headers.find(kName);
+    auto begin = headers.find(line);
     if (begin == headers.npos) return {};
-    begin = headers.find_first_not_of(' ', begin + kName.size());
+    begin = headers.find_first_not_of(' ', begin + line.size());
     return headers.substr(begin, headers.find("\r\n", begin) - begin);
   } catch (const Malformed&) {
     return {};

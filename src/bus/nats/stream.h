@@ -38,8 +38,9 @@ NatsApiAnswer read_jetstream(const NatsReply& reply);
 std::uint64_t number_in(const boost::json::object& object, std::initializer_list<std::string_view> path);
 std::string text_in(const boost::json::object& object, std::initializer_list<std::string_view> path);
 
-// The Nats-Msg-Id of what STREAM.MSG.GET gave; empty where it has none.
-std::string stored_message_id(const boost::json::object& answer);
+// A header of what STREAM.MSG.GET gave; empty where it has none.
+std::string stored_header(const boost::json::object& answer, std::string_view name);
+inline std::string stored_message_id(const boost::json::object& answer) { return stored_header(answer, "Nats-Msg-Id"); }
 
 struct NatsStreamState {
   bool usable = false;

@@ -92,17 +92,19 @@ constexpr std::string_view kLand =
     "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
     "source, created_at, updated_at) "
     "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, e.at, "
-    "$13 FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
+    SKALD_NOW " FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
     "$9::text[], $10::bigint[], $11::text[], $12::bigint[]) "
     "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at) "
-    "ON CONFLICT (id) DO NOTHING RETURNING partition";
+    "ON CONFLICT (id) DO NOTHING";
 // For the bug of landing what is there already.
 constexpr std::string_view kNextSeq = "SELECT '+' || (COALESCE(MAX(seq), 0) + 1) FROM skald_outbox";
 
 constexpr std::string_view kLandOne =
     "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
     "source, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) "
-    "ON CONFLICT (id) DO NOTHING RETURNING partition";
+    "ON CONFLICT (id) DO NOTHING";
+// Landing twice does nothing: where a COMMIT is lost, that is the way to know.
+constexpr std::string_view kNeverThere = "SELECT 1 WHERE $1::text IS NULL";
 
 // One row per owned partition at least: its entries, or nulls where it has none.
 constexpr std::string_view kPending =
@@ -144,21 +146,18 @@ void insert(Transaction& tx, std::span<const NewEntry> entries) {
   }
 }
 
-std::uint64_t land(Transaction& tx, std::span<const Landing> landings) {
-  std::uint64_t out = 0;
-  const auto count = [&out](const Rows& rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) out |= std::uint64_t{1} << rows.get<int>(i, 0);
-  };
+void land(Transaction& tx, std::span<const Landing> landings) {
   if (tx.on(Dialect::sqlite)) {
     for (const Landing& one : landings) {
       const Event& e = *one.event;
       const std::string id =
           seam::holds(seam::Rule::landed_once) ? e.id : e.id + tx.query(kNextSeq).get<std::string>(0, 0);
-      count(tx.query(kLandOne, id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
-                     one.content_hash, one.retries_max, one.source, one.time, tx.now()));
+      tx.enqueue(kLandOne, id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
+                 one.content_hash, one.retries_max, one.source, one.time, tx.now());
     }
-    return out;
+    return;
   }
+  tx.witness(kNeverThere, landings.front().event->id);
   std::vector<std::int64_t> locks, partitions, retries, times;
   std::vector<std::string> ids, keys, types, subjects, payloads, traces, hashes, sources;
   for (const Landing& one : landings) {
@@ -176,9 +175,7 @@ std::uint64_t land(Transaction& tx, std::span<const Landing> landings) {
     hashes.push_back(one.content_hash);
     sources.emplace_back(one.source);
   }
-  count(tx.query(kLand, locks, ids, partitions, keys, types, subjects, payloads, traces, hashes, retries, sources,
-                 times, tx.now()));
-  return out;
+  tx.enqueue(kLand, locks, ids, partitions, keys, types, subjects, payloads, traces, hashes, retries, sources, times);
 }
 
 Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit) {

@@ -31,9 +31,8 @@ struct Landing {
   std::string content_hash;
   int retries_max;
 };
-// In the order given, as insert() does; those that are known are left out. The partitions
-// that have new ones, a bit each.
-std::uint64_t land(Transaction& tx, std::span<const Landing> landings);
+// In the order given, as insert() does; those that are known are left out.
+void land(Transaction& tx, std::span<const Landing> landings);
 
 // Where to go on reading a partition that one owns under `fence`.
 struct Position {
