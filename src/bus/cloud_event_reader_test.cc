@@ -66,7 +66,8 @@ TEST(SplitCloudEvents, GivesEachEventOfABatchAndAnythingElseAsItIs) {
 }
 
 TEST(SplitCloudEvents, RefusesABatchThatDoesNotEnd) {
-  for (const char* text : {"[", "[{}", "[{\"a\":\"]", "[{},", "[\"\\"}) EXPECT_THROW(split_cloud_events(text), Malformed) << text;
+  for (const char* text : {"[", "[{}", "[{\"a\":\"]", "[{},", "[\"\\"})
+    EXPECT_THROW(split_cloud_events(text), Malformed) << text;
 }
 
 }  // namespace

@@ -212,7 +212,8 @@ TYPED_TEST_P(BusConformance, DestructionDropsWhatIsUnderWayWithoutACall) {
   EXPECT_EQ(called, before);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BusConformance, DoneIsCalledExactlyOncePerSend, WhereOrderIsKeptNothingBehindAFailureArrives, DoneIsNeverCalledOutsideOfPoll,
+REGISTER_TYPED_TEST_SUITE_P(BusConformance, DoneIsCalledExactlyOncePerSend,
+                            WhereOrderIsKeptNothingBehindAFailureArrives, DoneIsNeverCalledOutsideOfPoll,
                             InFlightCountsWhatHasNoOutcomeYet, AFailingReceiverMeansRetryWithAReason,
                             ARefusingReceiverMeansRefusedWithAReason, PayloadBytesArriveUntouched,
                             EveryAttemptCarriesTheSameIdAndTheSameBytes, DoneMaySendTheNextOne,

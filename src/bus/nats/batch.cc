@@ -22,9 +22,8 @@ std::string NatsBatch::id() const {
 
 NatsLink::Headers NatsBatch::headers() const {
   if (ids_.size() == 1) return {{"Nats-Msg-Id", id()}, {"Content-Type", "application/cloudevents+json"}};
-  return {{"Nats-Msg-Id", id()},
-          {"Content-Type", "application/cloudevents-batch+json"},
-          {kLastEventHeader, ids_.back()}};
+  return {
+      {"Nats-Msg-Id", id()}, {"Content-Type", "application/cloudevents-batch+json"}, {kLastEventHeader, ids_.back()}};
 }
 
 std::string NatsBatch::body() const { return ids_.size() == 1 ? bodies_ : '[' + bodies_ + ']'; }

@@ -194,9 +194,10 @@ void NatsBus::publish_backlog() {
   for (int partition = 0; partition < kPartitions && republishing_ > 0; ++partition) {
     Queue& backlog = backlog_[static_cast<std::size_t>(partition)];
     if (backlog.events.empty() || backlog.under_way > 0 || backlog.not_before > now) continue;
-    const auto sent = publish_front(partition, backlog, [this, &backlog, round = backlog_round_](const Outcome& outcome) {
-      if (round == backlog_round_) on_republished(backlog, outcome);
-    });
+    const auto sent =
+        publish_front(partition, backlog, [this, &backlog, round = backlog_round_](const Outcome& outcome) {
+          if (round == backlog_round_) on_republished(backlog, outcome);
+        });
     if (sent == NatsLink::Sent::too_large) on_republished(backlog, Outcome::refused("it is too large for NATS now"));
   }
   if (republishing_ == 0 && resumed_) be_ready();

@@ -151,7 +151,8 @@ TEST_F(NatsBusTest, WhatIsTooLargeTakesNobodyWithItButThoseBehindItComeAgain) {
   EXPECT_EQ(send("event-0").verdict, Verdict::delivered);
   std::map<std::string, Outcome> ends;
   const std::string half = '"' + std::string(900, 'x') + '"', all = '"' + std::string(3000, 'x') + '"';
-  for (const auto& [id, payload] : {std::pair("a", half), std::pair("b", half), std::pair("c", all), std::pair("d", half)})
+  for (const auto& [id, payload] :
+       {std::pair("a", half), std::pair("b", half), std::pair("c", all), std::pair("d", half)})
     bus->send(make_message(id, payload), [&ends, id](Outcome outcome) { ends[id] = std::move(outcome); });
   while (bus->in_flight() > 0) bus->poll(1s);
   EXPECT_EQ(ends.at("a").verdict, Verdict::delivered);

@@ -107,7 +107,8 @@ void NatsConsumer::find_start(std::uint64_t floor) {
   ask("STREAM.MSG.GET." + names_.stream, "{\"seq\":" + std::to_string(last_landed_.sequence) + "}",
       [this, floor](const NatsApiAnswer& there) {
         if (there.status != 200 && there.status != 404) return pause(there.error);
-        const bool is_same = there.status == 200 && parse_time(text_in(there.body, {"message", "time"})) == last_landed_.at;
+        const bool is_same =
+            there.status == 200 && parse_time(text_in(there.body, {"message", "time"})) == last_landed_.at;
         if (is_same) make_anew(by_sequence(last_landed_.sequence + 1));
         else find_window(floor);
       });

@@ -91,8 +91,9 @@ constexpr std::string_view kLand =
     "unnest($1::bigint[]) h ORDER BY h) s) "
     "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
     "source, created_at, updated_at) "
-    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, e.at, "
-    SKALD_NOW " FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
+    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, "
+    "e.at, " SKALD_NOW
+    " FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
     "$9::text[], $10::bigint[], $11::text[], $12::bigint[]) "
     "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at) "
     "ON CONFLICT (id) DO NOTHING";
