@@ -20,7 +20,7 @@ struct Message {
   Event event;
   std::string source;         // CloudEvents source: the service that emitted it
   Time time{};                // when it was emitted
-  int attempt = 1;
+  int attempt = 1;            // above 1: somebody had it before, and is not known to have been done with it
   bool out_of_order = false;  // replayed after later events of its key had gone on
 };
 

@@ -98,8 +98,9 @@ class Engine {
   StoryPart story(Transaction& tx, const std::string& name);
 
   // Events that other services have sent, in their order: kept like our own from here on,
-  // and handled by our consumers with the same order per key, retries and dead letters.
-  // Those that are known are left out. Returns when they are durable.
+  // and handled by our consumers with the same order per key, retries and dead letters: at
+  // once, in this thread, where nothing stands in front of them. Those that are known are left
+  // out. Returns when they are durable.
   void land(std::span<const Message> messages);
   // What came from another service and is no event: kept as a dead letter (UNREADABLE)
   // for a person, who is told. Known ones are left out. Returns when it is durable.

@@ -15,7 +15,8 @@ namespace skald {
 // Handles events in a transaction that also records them as handled, so that a
 // duplicate has no effect. Throwing Refused or Invalid sends the event to the
 // dead letters at once; anything else is tried again later. Writes that need no
-// answer should be tx.enqueue()d: many events share one commit.
+// answer should be tx.enqueue()d: many events share one commit. May be called by several
+// threads at once, for events of different keys.
 struct Consumer {
   std::string name;                  // stable: part of the dedupe record
   std::string type;                  // "donation.accepted", or "donation.*"

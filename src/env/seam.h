@@ -84,6 +84,7 @@ enum class Rule {
   version_gap_waits,          // versions are applied in the order of their numbers
   // Between services.
   landed_once,                // an event that comes again is not landed again
+  landed_behind_its_key,      // what lands is not handled before what waits in its key
   bus_waited_for,             // nothing is claimed for a bus that is down
   lost_tail_given_again,      // what a bus may have lost is given to it again
   taken_tail_given_again,     // so is what another process gave it, by who takes over

@@ -18,12 +18,20 @@ using tables::partition::Ownership;
 constexpr Duration kIdleMax = std::chrono::seconds(1);
 constexpr std::size_t kErrorBytesMax = 500;
 constexpr int kCutOffsSpared = 10;
+// What can wait is written down at the latest when there are this many of it.
+constexpr std::size_t kSettledTogether = 64;
 
 }  // namespace
 
 Relay::Relay(Env env, Database& db, Membership& membership, const Routing& routing, Undertaker& undertaker,
              const OutboxOptions& options)
-    : env_(env), db_(db), membership_(membership), routing_(routing), undertaker_(undertaker), options_(options) {}
+    : env_(env),
+      db_(db),
+      membership_(membership),
+      routing_(routing),
+      undertaker_(undertaker),
+      options_(options),
+      handling_(env, routing, options) {}
 
 Duration Relay::run_once() {
   try {
@@ -48,6 +56,7 @@ Duration Relay::step() {
   if (settle() || give_again() || bury_next() || run_next_single() || hand_over_leaving()) return Duration::zero();
   if (draining_) return kIdleMax;
   if (take_offers()) return Duration::zero();
+  follow_suspicion();
   const std::uint64_t woken = seam::holds(Rule::wake_flag_cleared_first) ? woken_.exchange(0) : woken_.load();
   for (auto& [partition, lane] : lanes_) {
     const bool due = lane.due && *lane.due <= env_.clock.steady();
@@ -79,12 +88,13 @@ void Relay::follow_membership() {
   lanes_ = std::move(next);
   view_ = view;
   cut_offs_.clear();
+  note_orderly();
   hold_for(taken);
   // What is no longer ours is forgotten: its new owner finds it in the table.
   const auto lost = [&](const Entry& entry) {
     const auto lane = lanes_.find(entry.partition);
     const auto held = in_hand_.find(entry.id);
-    return lane == lanes_.end() || held == in_hand_.end() || held->second != lane->second.fence;
+    return lane == lanes_.end() || held == in_hand_.end() || held->second.fence != lane->second.fence;
   };
   std::erase_if(singles_, [&](const Entry& entry) { return lost(entry) && in_hand_.erase(entry.id) <= 1; });
   std::erase_if(burials_, [&](const Undertaker::Burial& burial) {
@@ -92,48 +102,39 @@ void Relay::follow_membership() {
   });
 }
 
-// Writes down what became of the sends and single runs.
+void Relay::follow_suspicion() {
+  const std::uint64_t suspected = suspected_.exchange(0);
+  if (suspected == 0) return;
+  for (auto& [partition, lane] : lanes_) {
+    if ((suspected >> partition & 1) == 0) continue;
+    lane.careful = true;
+    lane.want_pass();
+  }
+  note_orderly();
+}
+
+void Relay::note_orderly() {
+  std::uint64_t orderly = 0;
+  for (const auto& [partition, lane] : lanes_)
+    if (!lane.careful && !lane.leaving) orderly |= std::uint64_t{1} << partition;
+  orderly_ = orderly;
+}
+
+// Writes down what became of the sends and single runs. A bus that has lost something is
+// given again what the table says was delivered: then nothing waits.
 bool Relay::settle() {
   if (finished_.empty()) return false;
+  const bool can_wait = std::ranges::all_of(finished_, &Finished::can_wait);
+  const bool is_held = std::ranges::any_of(*outlets_, [](const Outlet& outlet) { return outlet.bus->is_held(); });
+  if (can_wait && !is_held && !draining_ && finished_.size() < kSettledTogether && env_.clock.steady() < settle_at_)
+    return false;
   const std::vector<Finished> finished = finished_;
   std::vector<Undertaker::Burial> dead;
   db_.write("settle outbox", [&](Transaction& tx) {
     dead.clear();
-    std::vector<Ownership> shares;
-    for (const Finished& f : finished)
-      if (lanes_.contains(f.entry.partition) &&
-          std::ranges::find(shares, f.entry.partition, &Ownership::id) == shares.end())
-        shares.push_back(ownership(f.entry.partition));
-    const auto ours = tables::partition::check(tx, view_->worker, shares);
-    std::vector<tables::outbox::Completion> done;
-    for (const Finished& f : finished) {
-      const bool still_ours =
-          std::ranges::find(ours, f.entry.partition) != ours.end() && lanes_.at(f.entry.partition).fence == f.fence;
-      if (!still_ours && seam::holds(Rule::fence_checked)) continue;
-      if (f.outcome.verdict == Verdict::delivered) {
-        done.push_back({f.entry.id, f.took});
-        routing_.settle(tx, f.entry, EntryStatus::COMPLETED);
-        continue;
-      }
-      const bool refused = f.outcome.verdict == Verdict::refused;
-      // A bus that breaks says nothing of what was on its way, unless it does so each time.
-      const bool spared = f.outcome.at_once && cut_offs_[f.entry.id] < kCutOffsSpared;
-      const bool exhausted = !spared && f.entry.attempts > f.entry.retries_max && seam::holds(Rule::attempts_capped);
-      tables::attempt::insert(tx, f.entry.id,
-                              {f.entry.attempts, tx.now(), view_->worker, refused ? "REFUSED" : "RETRY", f.took,
-                               cut_text(f.outcome.error, kErrorBytesMax)});
-      if (refused || exhausted) {
-        dead.push_back({f.entry, refused ? "REFUSED" : "RETRIES_EXHAUSTED", f.outcome.error, blocks_keys()});
-      } else {
-        const Duration wait = f.outcome.at_once
-                                  ? Duration::zero()
-                                  : backoff(options_, f.entry.attempts, f.outcome.retry_after, env_.random);
-        Entry entry = f.entry;
-        if (spared) --entry.attempts;
-        tables::outbox::reschedule(tx, entry, tx.now() + wait, cut_text(f.outcome.error, kErrorBytesMax));
-      }
-    }
-    tables::outbox::complete(tx, done, view_->worker, true);
+    // Where the database loses it, it is sent again.
+    if (can_wait && tx.on(Dialect::postgres)) tx.enqueue("SET LOCAL synchronous_commit = off");
+    write_down(tx, finished, dead);
   });
   for (const Finished& f : finished) {
     const bool burying = std::ranges::any_of(dead, [&](const auto& burial) { return burial.entry.id == f.entry.id; });
@@ -148,6 +149,44 @@ bool Relay::settle() {
   for (auto& burial : dead) burials_.push_back(std::move(burial));
   finished_.erase(finished_.begin(), finished_.begin() + static_cast<std::ptrdiff_t>(finished.size()));
   return true;
+}
+
+void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std::vector<Undertaker::Burial>& dead) {
+  std::vector<Ownership> shares;
+  for (const Finished& f : finished)
+    if (lanes_.contains(f.entry.partition) &&
+        std::ranges::find(shares, f.entry.partition, &Ownership::id) == shares.end())
+      shares.push_back(ownership(f.entry.partition));
+  const auto ours = tables::partition::check(tx, view_->worker, shares);
+  std::vector<tables::outbox::Completion> claimed, unclaimed;
+  for (const Finished& f : finished) {
+    const bool still_ours =
+        std::ranges::find(ours, f.entry.partition) != ours.end() && lanes_.at(f.entry.partition).fence == f.begun.fence;
+    if (!still_ours && seam::holds(Rule::fence_checked)) continue;
+    if (f.outcome.verdict == Verdict::delivered) {
+      (f.begun.claimed ? claimed : unclaimed).push_back({f.entry.id, f.took});
+      routing_.settle(tx, f.entry, EntryStatus::COMPLETED);
+      continue;
+    }
+    const bool refused = f.outcome.verdict == Verdict::refused;
+    // A bus that breaks says nothing of what was on its way, unless it does so each time.
+    const bool spared = f.outcome.at_once && cut_offs_[f.entry.id] < kCutOffsSpared;
+    const bool exhausted = !spared && f.entry.attempts > f.entry.retries_max && seam::holds(Rule::attempts_capped);
+    tables::attempt::insert(tx, f.entry.id,
+                            {f.entry.attempts, tx.now(), view_->worker, refused ? "REFUSED" : "RETRY", f.took,
+                             cut_text(f.outcome.error, kErrorBytesMax)});
+    if (refused || exhausted) {
+      dead.push_back({f.entry, refused ? "REFUSED" : "RETRIES_EXHAUSTED", f.outcome.error, blocks_keys()});
+    } else {
+      const Duration wait = f.outcome.at_once ? Duration::zero()
+                                              : backoff(options_, f.entry.attempts, f.outcome.retry_after, env_.random);
+      Entry entry = f.entry;
+      if (spared) --entry.attempts;
+      tables::outbox::reschedule(tx, entry, tx.now() + wait, cut_text(f.outcome.error, kErrorBytesMax));
+    }
+  }
+  tables::outbox::complete(tx, claimed, view_->worker, true);
+  tables::outbox::complete(tx, unclaimed, view_->worker, false);
 }
 
 bool Relay::bury_next() {
@@ -229,13 +268,14 @@ Duration Relay::idle_time() const {
   const Instant now = env_.clock.steady();
   for (const auto& [partition, lane] : lanes_)
     if (lane.due) idle = std::clamp<Duration>(*lane.due - now, Duration::zero(), idle);
+  if (!finished_.empty()) idle = std::clamp<Duration>(settle_at_ - now, Duration::zero(), idle);
   return idle;
 }
 
-void Relay::take_in_hand(const Entry& entry) {
+void Relay::take_in_hand(const Entry& entry, bool claimed) {
   Lane& lane = lanes_.at(entry.partition);
   ++lane.under_way;
-  in_hand_.emplace(entry.id, lane.fence);
+  in_hand_.emplace(entry.id, InHand{lane.fence, claimed});
   if (is_last_chance(entry)) last_chance_ = entry.id;
 }
 
@@ -255,7 +295,7 @@ void Relay::release_delivered(const Entry& entry) {
   const auto found = lanes_.find(entry.partition);
   if (found == lanes_.end() || held.empty()) return;
   Lane& lane = found->second;
-  const bool same_share = lane.fence == held.mapped();
+  const bool same_share = lane.fence == held.mapped().fence;
   if (same_share) --lane.under_way;
   if (!same_share || lane.scanning || lane.wants_front || lane.careful) lane.want_pass();
 }

@@ -8,7 +8,7 @@
 // | failure                         | what happens                                    |
 // | handler throws                  | the batch is undone; its events run one by one, the failing one waits for its retry |
 // | process dies in a handler       | the next owner claims each event before it runs it; the third take-over parks it |
-// | process dies after a send       | the next owner finds it PROCESSING and sends it again, same id, same bytes |
+// | process dies after a send       | the next owner finds it live and sends it again, same id, same bytes |
 // | partition taken by another      | nothing of this relay's commits: the fence is checked first in every transaction |
 // | database unreachable            | nothing is lost; tried again after a pause      |
 // | bus down                        | nothing is claimed for it and no attempt is spent; its keys wait, others go on |
@@ -17,7 +17,13 @@
 // | partition taken from another    | the same for that partition: where its events went is not known |
 // | process dies while giving again | the next owner takes the partition over, and gives again |
 //
-// run_once() and in_hand() are called by one thread; wake() and drain() by any.
+// What goes to a bus that keeps order is claimed only by a successor of a dead owner: until it
+// is settled it is live, its relay alone knows that it is under way, and the worst that a crash
+// does is that it goes twice. So a pass that finds nothing else writes nothing, and what was
+// delivered is settled together with others a little later, by a commit that need not be synced.
+//
+// run_once() and in_hand() are called by one thread; wake(), be_careful(), orderly() and
+// drain() by any.
 #pragma once
 
 #include <atomic>
@@ -26,11 +32,11 @@
 #include <unordered_map>
 
 #include "dead_letter/undertaker.h"
+#include "outbox/handling.h"
 #include "outbox/membership.h"
 #include "outbox/routing.h"
 #include "outbox/triage.h"
 #include "skald/outbox.h"
-#include "skald/trace.h"
 #include "store/tables/outbox.h"
 #include "store/tables/partition.h"
 
@@ -50,6 +56,11 @@ class Relay {
   // An event of another process that has just been committed, the news of it: handled at
   // once where nothing stands in front of it, else found by a pass. By the thread of run_once().
   void offer(Entry entry) { offered_.push_back(std::move(entry)); }
+  // What comes into these partitions may be what killed its last owner: until all that is in
+  // them has been looked through, it is claimed and run one by one. Before it can be seen.
+  void be_careful(std::uint64_t partitions) { suspected_.fetch_or(partitions); }
+  // The partitions that are worked on as usual: owned, and no reason to be careful.
+  std::uint64_t orderly() const { return orderly_.load(); }
   bool has_work() const { return woken_.load() != 0; }
   std::size_t in_hand() const { return in_hand_.size(); }
 
@@ -77,9 +88,10 @@ class Relay {
   };
   struct Finished {
     Entry entry;
-    std::int64_t fence = 0;  // under which it was begun
+    InHand begun;
     Outcome outcome;
     Duration took{};
+    bool can_wait() const { return !begun.claimed && outcome.verdict == Verdict::delivered; }
   };
 
   // A bus, and what it is to be given again while it is held.
@@ -94,6 +106,9 @@ class Relay {
   struct Page {
     std::vector<tables::outbox::Position> positions;
     std::set<int> careful;
+    bool must_claim(const Entry& entry, const Routing& routing) const {
+      return careful.contains(entry.partition) || !goes_in_order(entry, routing);
+    }
     std::size_t limit = 0;
     Instant begun{};
     // Found and decided inside of the transaction:
@@ -107,6 +122,8 @@ class Relay {
 
   Duration step();
   void follow_membership();
+  void follow_suspicion();
+  void note_orderly();
   void find_outlets();
   void follow_buses();
   void hold_for(std::uint64_t taken);
@@ -115,33 +132,30 @@ class Relay {
   void give_next(Outlet& outlet);
   std::uint64_t owned() const;
   bool settle();
+  void write_down(Transaction& tx, std::span<const Finished> finished,
+                  std::vector<dead_letter::Undertaker::Burial>& dead);
   bool bury_next();
   bool run_next_single();
   bool hand_over_leaving();
   bool take_offers();
   bool run_offered(const Lane& lane, const Entry& entry);
   bool scan();
+  bool scan_sends(Page& page);
+  void sort_out(Transaction& tx, Page& page, tables::outbox::Fences fences);
   void work_on_page(Transaction& tx, Page& page);
   void advance_lanes(const Page& page);
   void begin_work(Page& page);
   Duration idle_time() const;
 
-  void handle_together(Transaction& tx, std::span<const Entry> entries, std::vector<Span>& spans);
   void complete(Transaction& tx, std::span<const Entry> entries);
-  void note_delivered(std::size_t count, Instant begun);
   void recover(Transaction& tx, const Entry& orphan, std::vector<dead_letter::Undertaker::Burial>& parked);
   bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
   void finish(Entry entry, Outcome outcome, Duration took);
-  void take_in_hand(const Entry& entry);
+  void take_in_hand(const Entry& entry, bool claimed = true);
   void release_from_hand(const Entry& entry);
   void release_delivered(const Entry& entry);
-  Message message_of(const Entry& entry) const;
   Message outgoing(const Entry& entry) const;
-  // Calls the handler with the event, as a part of its trace. `span` is what this was, if it is
-  // one; of a handler that threw it has no end.
-  void handle(Transaction& tx, const Consumer& consumer, const Message& message, std::optional<Span>& span) const;
-  void tell(std::span<const Span> spans) const;
   void end_sending(Span& span, const Entry& entry, const Outcome& outcome) const;
   bool owns(Transaction& tx, const Entry& entry) const;
   tables::partition::Ownership ownership(int partition) const;
@@ -153,18 +167,23 @@ class Relay {
   const Routing& routing_;
   dead_letter::Undertaker& undertaker_;
   const OutboxOptions& options_;
+  const Handling handling_;
 
   std::shared_ptr<const Membership::View> view_ = std::make_shared<Membership::View>();
   std::map<int, Lane> lanes_;
   std::optional<std::vector<Outlet>> outlets_;  // none before the first step: routes come until then
-  std::unordered_map<std::string, std::int64_t> in_hand_;  // what this relay has begun, and under which fence
+  bool sends_in_order_ = false;  // to one of them at least
+  std::unordered_map<std::string, InHand> in_hand_;
   std::string last_chance_;  // of those, the one that is sent alone: see triage.h
   std::unordered_map<std::string, int> cut_offs_;  // since an event's bus has last told what became of it
   std::deque<Entry> singles_;  // to be run one by one
   std::vector<Finished> finished_;  // to be settled
+  Instant settle_at_{};  // those that can wait
   std::vector<Entry> offered_;
   std::deque<dead_letter::Undertaker::Burial> burials_;
   std::atomic<std::uint64_t> woken_{~std::uint64_t{0}};
+  std::atomic<std::uint64_t> suspected_{0};
+  std::atomic<std::uint64_t> orderly_{0};
   std::atomic<bool> draining_{false};
   int failures_ = 0;  // of the database, in a row
 };

@@ -15,66 +15,21 @@ using seam::Rule;
 // death in a shared batch cannot be put down to one event: it is not counted.
 constexpr int kCrashesMaxLocal = 2;
 
+// What can wait to be settled waits for others, this long.
+constexpr Duration kSettleWithin = std::chrono::milliseconds(50);
+
 // The span of sending an event is named by the event's id, not by chance: a message has the same
 // bytes at every attempt and in every process, and what its handlers did has one parent.
 std::string sending_id(const Entry& entry) { return span_digits(hash64(unambiguous({"skald-send", entry.id}))); }
 
 }  // namespace
 
-Message Relay::message_of(const Entry& entry) const {
-  Message message{entry.event, entry.source.empty() ? options_.source : entry.source, entry.created_at, entry.attempts,
-                  entry.out_of_order};
-  if (!seam::holds(Rule::same_id_every_attempt)) message.event.id += "-" + std::to_string(entry.attempts);
-  return message;
-}
-
 // As it goes to a bus: a child of its sending.
 Message Relay::outgoing(const Entry& entry) const {
-  Message message = message_of(entry);
+  Message message = handling_.message_of(entry);
   std::string& trace = message.event.traceparent;
   if (!trace.empty() && env_.observer.traces() && is_sampled(trace)) trace.replace(36, 16, sending_id(entry));
   return message;
-}
-
-void Relay::handle(Transaction& tx, const Consumer& consumer, const Message& message, std::optional<Span>& span) const {
-  span = begin_span(env_, message.event.traceparent, Span::Kind::consumer, {"handle ", message.event.type});
-  if (!span) return consumer.handle(tx, message);
-  span->attributes = {{"messaging.message.id", message.event.id},
-                      {"skald.consumer", consumer.name},
-                      {"skald.service", options_.source}};
-  Message inside = message;
-  inside.event.traceparent = span->traceparent();
-  tx.set_traceparent(inside.event.traceparent);
-  consumer.handle(tx, inside);
-  tx.set_traceparent({});
-  span->end = env_.clock.now();
-}
-
-void Relay::tell(std::span<const Span> spans) const {
-  for (const Span& span : spans) env_.observer.span(span);
-}
-
-// Many events in the caller's transaction, with their inbox rows.
-void Relay::handle_together(Transaction& tx, std::span<const Entry> entries, std::vector<Span>& spans) {
-  std::vector<std::string> consumers, ids;
-  std::optional<Span> span;
-  spans.clear();
-  for (const Entry& entry : entries) {
-    const Message message = message_of(entry);
-    const bool untouched = entry.attempts == 0 && entry.crashes == 0 && !entry.out_of_order;
-    for (const Consumer* consumer : routing_.plan(entry).consumers) {
-      if (untouched) {
-        consumers.push_back(consumer->name);
-        ids.push_back(entry.id);
-      } else if (!tables::inbox::record(tx, consumer->name, entry.id) && seam::holds(Rule::dedupe_checked)) {
-        continue;
-      }
-      handle(tx, *consumer, message, span);
-      if (span) spans.push_back(std::move(*span));
-    }
-    routing_.settle(tx, entry, EntryStatus::COMPLETED);
-  }
-  tables::inbox::record_new(tx, consumers, ids);
 }
 
 void Relay::complete(Transaction& tx, std::span<const Entry> entries) {
@@ -87,7 +42,7 @@ void Relay::complete(Transaction& tx, std::span<const Entry> entries) {
 // another's work; those that have it recorded are not called again. False where the
 // partition is another's by now.
 bool Relay::run_consumers(const Entry& entry) {
-  const Message message = message_of(entry);
+  const Message message = handling_.message_of(entry);
   for (const Consumer* consumer : routing_.plan(entry).consumers) {
     const bool together = seam::holds(Rule::dedupe_in_effect_transaction);
     bool ours = false, first = true;
@@ -100,7 +55,7 @@ bool Relay::run_consumers(const Entry& entry) {
                        : tx.query("SELECT 1 FROM skald_inbox WHERE event_id = $1 AND consumer = $2", entry.id,
                                   consumer->name)
                              .empty();
-      if (first || !seam::holds(Rule::dedupe_checked)) handle(tx, *consumer, message, span);
+      if (first || !seam::holds(Rule::dedupe_checked)) handling_.call(tx, *consumer, message, span);
     };
     try {
       db_.write(consumer->name, run);
@@ -138,8 +93,9 @@ void Relay::end_sending(Span& span, const Entry& entry, const Outcome& outcome) 
 
 void Relay::finish(Entry entry, Outcome outcome, Duration took) {
   const auto held = in_hand_.find(entry.id);
-  const std::int64_t fence = held == in_hand_.end() ? 0 : held->second;
-  finished_.push_back({std::move(entry), fence, std::move(outcome), took});
+  const InHand begun = held == in_hand_.end() ? InHand{} : held->second;
+  if (finished_.empty()) settle_at_ = env_.clock.steady() + kSettleWithin;
+  finished_.push_back({std::move(entry), begun, std::move(outcome), took});
 }
 
 // An entry that is PROCESSING in a partition of ours, but not in our hands: its

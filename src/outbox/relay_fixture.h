@@ -17,7 +17,8 @@ namespace skald::outbox {
 class StandingClock final : public Clock {
  public:
   Time now() const override { return from_micros(1'800'000'000'000'000); }
-  Instant steady() const override { return Instant(Duration(1)); }
+  Instant steady() const override { return at; }
+  Instant at{Duration(1)};
 };
 
 class ScriptedBus final : public Bus {

@@ -8,6 +8,7 @@ namespace skald::outbox {
 namespace {
 
 using dead_letter::Undertaker;
+using tables::outbox::Fences;
 
 constexpr std::size_t kPageMin = 4;
 
@@ -33,7 +34,7 @@ bool Relay::scan() {
   page.limit = std::max(kPageMin, options_.batch / page.positions.size());
   page.begun = env_.clock.steady();
   try {
-    db_.write("relay outbox", [&](Transaction& tx) { work_on_page(tx, page); });
+    if (!scan_sends(page)) db_.write("relay outbox", [&](Transaction& tx) { work_on_page(tx, page); });
   } catch (const Unavailable&) {
     throw;
   } catch (const CommitUnknown&) {
@@ -78,36 +79,52 @@ bool Relay::run_offered(const Lane& lane, const Entry& entry) {
       // Whoever completed it then: its effects are there, once.
       tx.witness("SELECT 1 FROM skald_outbox WHERE id = $1 AND status = 3", entry.id);
       tables::outbox::complete_offered(tx, view_->worker, {entry.partition, lane.fence, 0}, entry.id);
-      handle_together(tx, std::span(&entry, 1), spans);
+      handling_.call_together(tx, std::span(&entry, 1), spans);
     });
   } catch (const std::exception&) {
     return false;  // a pass finds out what is the matter
   }
-  tell(spans);
-  note_delivered(1, begun);
+  handling_.note_delivered(1, begun, spans);
   return true;
+}
+
+// Where a page has nothing but sends that need no claim, nothing is written and no fence locked:
+// the lock would be gone before they are sent.
+bool Relay::scan_sends(Page& page) {
+  if (!sends_in_order_) return false;
+  db_.read([&](Transaction& tx) { sort_out(tx, page, Fences::looked_at); });
+  const Triage& work = page.work;
+  return work.local.empty() && work.careful.empty() && work.orphans.empty() &&
+         std::ranges::none_of(work.send, [&](const Entry& entry) { return page.must_claim(entry, routing_); });
+}
+
+void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
+  page.waiting_keys.clear();
+  page.pending = tables::outbox::pending(tx, view_->worker, page.positions, page.limit, fences);
+  page.now = tx.now();
+  const std::uint64_t suspected = suspected_.load();
+  for (const auto& position : page.positions) {
+    const auto& keys = lanes_.at(position.partition).waiting_keys;
+    page.waiting_keys.insert(keys.begin(), keys.end());
+    if ((suspected >> position.partition & 1) != 0) page.careful.insert(position.partition);
+  }
+  const std::size_t room = options_.in_flight_max - std::min(options_.in_flight_max, in_hand_.size());
+  page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_,
+                      options_.hash_key, page.now, room, in_hand_.contains(last_chance_)},
+                     page.waiting_keys);
 }
 
 // May run several times: everything in `page` but its question is made anew.
 void Relay::work_on_page(Transaction& tx, Page& page) {
   page.parked.clear();
   page.work = Triage{};
-  page.waiting_keys.clear();
-  page.pending = tables::outbox::pending(tx, view_->worker, page.positions, page.limit);
-  page.now = tx.now();
-  for (const auto& position : page.positions) {
-    const auto& keys = lanes_.at(position.partition).waiting_keys;
-    page.waiting_keys.insert(keys.begin(), keys.end());
-  }
-  const std::size_t room = options_.in_flight_max - std::min(options_.in_flight_max, in_hand_.size());
-  page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_,
-                      options_.hash_key, page.now, room, in_hand_.contains(last_chance_)},
-                     page.waiting_keys);
-  handle_together(tx, page.work.local, page.spans);
+  sort_out(tx, page, Fences::locked);
+  handling_.call_together(tx, page.work.local, page.spans);
   complete(tx, page.work.local);
   std::vector<std::string> claims;
-  for (const auto* list : {&page.work.send, &page.work.careful})
-    for (const Entry& entry : *list) claims.push_back(entry.id);
+  for (const Entry& entry : page.work.send)
+    if (page.must_claim(entry, routing_)) claims.push_back(entry.id);
+  for (const Entry& entry : page.work.careful) claims.push_back(entry.id);
   tables::outbox::claim(tx, claims, view_->worker);
   for (const Entry& orphan : page.work.orphans) recover(tx, orphan, page.parked);
 }
@@ -136,16 +153,11 @@ void Relay::advance_lanes(const Page& page) {
     if (lane.under_way == 0 && !lane.wants_room && !begins_in(page.work, position.partition)) lane.careful = false;
     if (lane.again) lane.begin_pass();
   }
-}
-
-void Relay::note_delivered(std::size_t count, Instant begun) {
-  env_.observer.count("outbox_delivered_total", static_cast<std::int64_t>(count));
-  env_.observer.timing("outbox_delivery_seconds", env_.clock.steady() - begun);
+  note_orderly();
 }
 
 void Relay::begin_work(Page& page) {
-  tell(page.spans);
-  if (!page.work.local.empty()) note_delivered(page.work.local.size(), page.begun);
+  handling_.note_delivered(page.work.local.size(), page.begun, page.spans);
   for (const Entry& orphan : page.work.orphans) lanes_.at(orphan.partition).want_pass();
   for (Undertaker::Burial& burial : page.parked) {
     take_in_hand(burial.entry);
@@ -162,7 +174,7 @@ void Relay::begin_work(Page& page) {
   }
   for (Entry& entry : page.work.send) {
     ++entry.attempts;
-    take_in_hand(entry);
+    take_in_hand(entry, page.must_claim(entry, routing_));
     send(entry);
   }
 }

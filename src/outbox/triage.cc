@@ -29,13 +29,12 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends, bool 
   return sends < in.send_max && !(last_chance_taken && is_last_chance(entry)) ? Fate::send : Fate::no_room;
 }
 
-// Whether later ones of its key may follow it on its way.
-bool may_be_followed(const Entry& entry, const Routing& routing) {
+}  // namespace
+
+bool goes_in_order(const Entry& entry, const Routing& routing) {
   const auto& plan = routing.plan(entry);
   return plan.consumers.empty() && plan.route != nullptr && plan.route->bus->keeps_order();
 }
-
-}  // namespace
 
 Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_keys) {
   Triage out;
@@ -53,7 +52,7 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
       case Fate::send:
         out.send.push_back(entry);
         last_chance_taken |= is_last_chance(entry);
-        if (may_be_followed(entry, in.routing) || !seam::holds(Rule::one_in_flight_per_key)) continue;
+        if (goes_in_order(entry, in.routing) || !seam::holds(Rule::one_in_flight_per_key)) continue;
         break;
       case Fate::orphan: out.orphans.push_back(entry); break;
       case Fate::forged: out.forged.push_back(entry); break;
@@ -62,7 +61,7 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
         if (!seam::holds(Rule::failing_head_blocks_key)) continue;
         break;
       case Fate::under_way:
-        if (may_be_followed(entry, in.routing) || !seam::holds(Rule::one_in_flight_per_key)) continue;
+        if (goes_in_order(entry, in.routing) || !seam::holds(Rule::one_in_flight_per_key)) continue;
         break;
       case Fate::no_room: out.no_room.insert(entry.partition); break;
       case Fate::no_bus: out.no_bus.insert(entry.partition); break;

@@ -24,6 +24,15 @@ namespace skald::outbox {
 inline constexpr int kCrashesMaxSent = 3;
 inline bool is_last_chance(const Entry& entry) { return entry.crashes + 1 >= kCrashesMaxSent; }
 
+// Whether it is for a bus alone, which keeps the order of what is on its way together.
+bool goes_in_order(const Entry& entry, const Routing& routing);
+
+// What a relay has begun.
+struct InHand {
+  std::int64_t fence = 0;
+  bool claimed = true;
+};
+
 struct Triage {
   std::vector<Entry> local;      // for consumers, in order, in this transaction
   std::vector<Entry> careful;    // for consumers, but claimed and run one by one
@@ -39,7 +48,7 @@ struct Triage {
 struct TriageInput {
   const std::vector<Entry>& entries;                        // by partition, in order
   const std::vector<std::string>& blocked_keys;             // behind a dead letter
-  const std::unordered_map<std::string, std::int64_t>& in_hand;  // what this relay has under way
+  const std::unordered_map<std::string, InHand>& in_hand;  // what this relay has under way
   const std::set<int>& careful;                             // partitions whose owner died
   const Routing& routing;
   std::string_view hash_key;

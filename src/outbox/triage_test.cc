@@ -53,7 +53,7 @@ class TriageTest : public testing::Test {
   Routing routing;
   std::vector<Entry> entries;
   std::vector<std::string> blocked;
-  std::unordered_map<std::string, std::int64_t> in_hand;
+  std::unordered_map<std::string, InHand> in_hand;
   std::set<int> careful;
   Time now = from_micros(1000);
   std::size_t room = 10;
@@ -62,7 +62,7 @@ class TriageTest : public testing::Test {
 
 TEST_F(TriageTest, OnABusThatKeepsTheirOrderEventsOfAKeyFollowEachOther) {
   add("a", "k", "sent", EntryStatus::PROCESSING);
-  in_hand["a"] = 1;
+  in_hand["a"] = {};
   add("b", "k", "sent");
   add("c", "k", "sent");
   EXPECT_EQ(ids(run().send), "");
@@ -117,7 +117,7 @@ TEST_F(TriageTest, AHeadWhoseTimeHasComeGoes) {
 TEST_F(TriageTest, WhatIsUnderWayBlocksItsKey) {
   add("a", "k", "sent", EntryStatus::PROCESSING);
   add("b", "k", "sent");
-  in_hand.emplace("a", 1);
+  in_hand["a"] = {};
   const Triage result = run();
   EXPECT_TRUE(result.send.empty());
   EXPECT_TRUE(result.orphans.empty());

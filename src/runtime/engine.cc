@@ -10,6 +10,7 @@
 #include "outbox/emitter.h"
 #include "outbox/integrity.h"
 #include "outbox/job_board.h"
+#include "outbox/lander.h"
 #include "outbox/membership.h"
 #include "outbox/relay.h"
 #include "runtime/housekeeping.h"
@@ -68,6 +69,8 @@ class Engine::Threads {
                     db.dialect() == Dialect::sqlite ? outbox::Membership::Kind::sole : outbox::Membership::Kind::leased,
                     options_.outbox),
         relay_(env, db, membership_, routing_, undertaker_, options_.outbox),
+        lander_(env, db, membership_, routing_, relay_, options_.outbox,
+                [this](std::uint64_t partitions) { wake(partitions); }),
         jobs_(env, db),
         sagas_(env, db, {[this] { return worker_for_sagas(); }, [this] { db_.announce(std::vector<int>{0}); }},
                options_.saga_threads, options_.record_history),
@@ -143,7 +146,7 @@ class Engine::Threads {
   }
 
   Duration beat() {
-    if (relaying_.busy_for() > kStuckAfter || sagas_.busy_for() > kStuckCallAfter) {
+    if (relaying_.busy_for() > kStuckAfter || lander_.busy_for() > kStuckAfter || sagas_.busy_for() > kStuckCallAfter) {
       env_.observer.log(Observer::Level::error,
                         "a handler is stuck; this worker stops beating so that others can take over");
       return options_.outbox.beat;
@@ -170,6 +173,7 @@ class Engine::Threads {
   dead_letter::Undertaker undertaker_;
   outbox::Membership membership_;
   outbox::Relay relay_;
+  outbox::Lander lander_;
   outbox::JobBoard jobs_;
   runtime::SagaThreads sagas_;
   runtime::Receiving receiving_;
@@ -317,23 +321,7 @@ StoryPart Engine::story(Transaction& tx, const std::string& name) {
   return out;
 }
 
-void Engine::land(std::span<const Message> messages) {
-  if (messages.empty()) return;
-  const OutboxOptions& options = threads_->options_.outbox;
-  std::vector<tables::outbox::Landing> landings;
-  std::uint64_t partitions = 0;
-  for (const Message& message : messages) {
-    if (message.source.empty() || message.event.id.empty() || message.event.type.empty() || message.event.key.empty())
-      throw Invalid("INVALID_EVENT", "an event of another service needs its id, type, key and source");
-    landings.push_back({&message.event, message.source, message.time,
-                        outbox::content_hash(message.event, options.hash_key), options.retries_max});
-    partitions |= std::uint64_t{1} << partition_of(message.event.key);
-  }
-  threads_->db_.write("land", [&](Transaction& tx) {
-    tables::outbox::land(tx, landings);
-    tx.after_commit([this, partitions] { threads_->wake(partitions); });
-  });
-}
+void Engine::land(std::span<const Message> messages) { threads_->lander_.land(messages); }
 
 void Engine::set_aside(std::string_view origin, std::string_view bytes, std::string_view why) {
   threads_->undertaker_.set_aside(origin, bytes, why);

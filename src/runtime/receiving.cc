@@ -33,7 +33,10 @@ void Receiving::start() {
 }
 
 void Receiving::stop() {
-  for (const auto& one : inlets_) one->loop->stop();
+  for (const auto& one : inlets_) {
+    one->loop->stop();
+    one->inlet.set_partitions(0);  // it tells the bus what is landed
+  }
 }
 
 void Receiving::wake() noexcept {

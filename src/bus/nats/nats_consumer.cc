@@ -11,6 +11,9 @@ namespace {
 
 constexpr Duration kPullExpires = 60s;
 constexpr Duration kPause = 250ms;
+// What is landed and not acknowledged comes again after a crash, and is known then: a server
+// has less to do where many are acknowledged at once.
+constexpr Duration kAcknowledgeWithin = 1s;
 constexpr int kConsumerNotFound = 10014;
 
 // Never in practice: what was left unacknowledged comes again by making the durable anew.
@@ -63,9 +66,11 @@ void NatsConsumer::start() {
 }
 
 void NatsConsumer::stop() {
+  acknowledge();
   ++round_;
   phase_ = Phase::off;
   last_landed_ = {};
+  suspected_ = 0;
 }
 
 void NatsConsumer::on_up() {
@@ -74,6 +79,7 @@ void NatsConsumer::on_up() {
 
 void NatsConsumer::on_down() {
   ++round_;
+  unacknowledged_.clear();
   if (phase_ != Phase::off) phase_ = Phase::down;
 }
 
@@ -84,6 +90,7 @@ bool NatsConsumer::ask(const std::string& api, std::string_view body, NatsApiDon
 }
 
 void NatsConsumer::bind() {
+  acknowledge();
   ++round_;
   phase_ = Phase::binding;
   ask("CONSUMER.INFO." + names_.stream + "." + names_.durable, "",
@@ -94,9 +101,12 @@ void NatsConsumer::on_info(const NatsApiAnswer& info) {
   if (info.status == 404 && info.error_code == kConsumerNotFound) return make(kFromTheBeginning);
   if (info.status != 200) return pause(info.error);
   const std::uint64_t floor = number_in(info.body, {"ack_floor", "stream_seq"});
+  const bool was_left = number_in(info.body, {"num_ack_pending"}) > 0;
+  if (was_left && last_landed_.sequence == 0)
+    suspected_ = std::max(suspected_, number_in(info.body, {"delivered", "stream_seq"}));
   if (text_in(info.body, {"config", "description"}) != link_.server_id()) return find_start(floor);
-  if (number_in(info.body, {"num_ack_pending"}) > 0 || number_in(info.body, {"num_waiting"}) > 0)
-    return make_anew(by_sequence(floor + 1));
+  if (was_left || number_in(info.body, {"num_waiting"}) > 0)
+    return make_anew(by_sequence(std::max(floor, last_landed_.sequence) + 1));
   next_delivery_ = number_in(info.body, {"delivered", "consumer_seq"}) + 1;
   outstanding_ = 0;
   phase_ = Phase::pulling;
@@ -146,7 +156,7 @@ void NatsConsumer::make(std::string start) {
   const std::string request =
       "{\"stream_name\":" + to_json(names_.stream) + ",\"config\":{\"durable_name\":" + to_json(names_.durable) +
       ",\"description\":" + to_json(link_.server_id()) + ",\"filter_subject\":" + to_json(names_.subject) +
-      ",\"ack_policy\":\"explicit\",\"replay_policy\":\"instant\",\"max_deliver\":-1," +
+      ",\"ack_policy\":\"all\",\"replay_policy\":\"instant\",\"max_deliver\":-1," +
       "\"max_ack_pending\":-1,\"ack_wait\":" + std::to_string(kAckWait.count()) + "," + start + "}}";
   ask("CONSUMER.DURABLE.CREATE." + names_.stream + "." + names_.durable, request, [this](const NatsApiAnswer& made) {
     if (made.status != 200) return pause(made.error);
@@ -167,6 +177,7 @@ void NatsConsumer::pause(const std::string& why) {
 
 void NatsConsumer::go_on(std::size_t room) {
   const bool is_due = due_ <= env_.clock.steady();
+  if (!unacknowledged_.empty() && acknowledge_at_ <= env_.clock.steady()) acknowledge();
   if (phase_ == Phase::pausing && is_due) bind();
   // The server forgot our request, or its word on it was lost.
   if (phase_ == Phase::pulling && outstanding_ > 0 && is_due) bind();
@@ -174,7 +185,8 @@ void NatsConsumer::go_on(std::size_t room) {
 }
 
 Instant NatsConsumer::next_due() const {
-  return phase_ == Phase::pausing || (phase_ == Phase::pulling && outstanding_ > 0) ? due_ : Instant::max();
+  const bool waits = phase_ == Phase::pausing || (phase_ == Phase::pulling && outstanding_ > 0);
+  return std::min(waits ? due_ : Instant::max(), unacknowledged_.empty() ? Instant::max() : acknowledge_at_);
 }
 
 void NatsConsumer::pull(std::size_t room) {
@@ -203,7 +215,17 @@ bool NatsConsumer::accept(const NatsMessage& message) {
 void NatsConsumer::on_landed(const NatsMessage& message) {
   const Place place = place_of(message);
   last_landed_ = {place.sequence, place.stored_at};
+  if (unacknowledged_.empty()) acknowledge_at_ = env_.clock.steady() + kAcknowledgeWithin;
+  unacknowledged_ = message.reply();
 }
+
+// One that does not get out means that what it is for comes again.
+void NatsConsumer::acknowledge() {
+  if (!unacknowledged_.empty()) link_.publish(unacknowledged_, {}, "+ACK");
+  unacknowledged_.clear();
+}
+
+bool NatsConsumer::was_left(const NatsMessage& message) const { return place_of(message).sequence <= suspected_; }
 
 void NatsConsumer::on_status(std::uint64_t pull, const NatsMessage& message) {
   if (phase_ != Phase::pulling || pull != pull_) return;

@@ -1,7 +1,8 @@
 // The durable pull consumer of one partition: found or made, and asked for
 // messages in batches. Used by NatsInlet.
 //
-// Messages come in the order of the stream and are to be acknowledged in it. A
+// Messages come in the order of the stream and are acknowledged in it, the last of
+// many for all of them. A
 // durable that was left with messages unacknowledged, or with somebody's request
 // still waiting, would deliver later ones first: it is made anew, from behind the
 // last acknowledged message. The description of a durable names the run of the
@@ -44,8 +45,10 @@ class NatsConsumer {
   // A message of this partition came. False: it is not to be landed, because it
   // comes from before this durable was found or made.
   bool accept(const NatsMessage& message);
-  // It is landed, and all before it.
+  // It is landed, and all before it: acknowledged within a second.
   void on_landed(const NatsMessage& message);
+  // Whether another process had it, and left it unacknowledged: it may have died of it.
+  bool was_left(const NatsMessage& message) const;
   // The server's word on request number `pull` instead of a message.
   void on_status(std::uint64_t pull, const NatsMessage& message);
 
@@ -61,6 +64,7 @@ class NatsConsumer {
   void make_anew(const std::string& start);
   void pull(std::size_t room);
   void pause(const std::string& why);
+  void acknowledge();
 
   Env env_;
   NatsLink& link_;
@@ -76,6 +80,9 @@ class NatsConsumer {
     std::uint64_t sequence = 0;
     Time at{};       // when the server stored it
   } last_landed_;  // since start(); 0: none
+  std::uint64_t suspected_ = 0;  // the last that was left unacknowledged before start()
+  std::string unacknowledged_;   // where the last landed message is to be acknowledged, and all before it
+  Instant acknowledge_at_{};
 };
 
 }  // namespace skald

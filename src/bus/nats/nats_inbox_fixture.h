@@ -110,8 +110,19 @@ class Inbox {
     }
   }
 
+  // Over all partitions of the reader.
+  static std::uint64_t unacknowledged(NatsPeer&& peer, const std::string& topic) {
+    std::uint64_t out = 0;
+    for (int partition = 0; partition < kPartitions; ++partition)
+      out += number_in(peer.ask("CONSUMER.INFO." + nats_stream(topic) + "." + nats_durable("reader", partition)),
+                       {"num_ack_pending"});
+    return out;
+  }
+
   std::size_t size() const { return ids_.size(); }
   int duplicates() const { return duplicates_; }
+  // How many came as a second attempt.
+  std::size_t left_by_another() const { return left_by_another_; }
   const IdsByKey& by_key() const { return by_key_; }
 
  private:
@@ -123,6 +134,7 @@ class Inbox {
     for (const Message& message : events)
       if (message.event.id == refused) throw Invalid("INVALID_EVENT", "it has no key");
     for (const Message& message : events) {
+      if (message.attempt > 1) ++left_by_another_;
       if (ids_.insert(message.event.id).second) by_key_[message.event.key].push_back(message.event.id);
       else ++duplicates_;
     }
@@ -132,6 +144,7 @@ class Inbox {
   std::set<std::string> ids_;
   IdsByKey by_key_;
   int duplicates_ = 0;
+  std::size_t left_by_another_ = 0;
 };
 
 }  // namespace skald::test

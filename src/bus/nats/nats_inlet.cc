@@ -138,8 +138,6 @@ void NatsInlet::land() {
     for (std::size_t i = 0; i < count; ++i) {
       const auto partition = static_cast<std::size_t>(arrived_.front().partition);
       consumers_[partition].on_landed(arrived_.front().message);
-      // An acknowledgement that does not get out means that it comes again.
-      link_.publish(std::string(arrived_.front().message.reply()), {}, "+ACK");
       --waiting_[partition];
       arrived_.pop_front();
     }
@@ -151,10 +149,12 @@ void NatsInlet::land_first(std::size_t count) {
   std::vector<Origin> origins;
   for (std::size_t i = 0; i < count; ++i) {
     const NatsMessage& message = arrived_[i].message;
+    const bool was_left = consumers_[static_cast<std::size_t>(arrived_[i].partition)].was_left(message);
     for (const std::string_view text : events_in(message)) {
       const Origin origin{message.subject(), text};
       try {
         readable.push_back(read_cloud_event(text));
+        if (was_left) readable.back().attempt = 2;
         origins.push_back(origin);
       } catch (const Invalid& error) {
         set_aside(origin, error.what());

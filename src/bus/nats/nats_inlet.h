@@ -1,5 +1,6 @@
 // Events out of a JetStream stream into the inbox: fetched in batches, landed in
-// one transaction, acknowledged after that.
+// one transaction, acknowledged after that, many at once. What another process had
+// and left unacknowledged comes with `attempt` 2.
 //
 //   NatsInlet inlet(env, options,
 //                   [&](std::span<const Message> events) { engine.land(events); },  // throws: nothing is acknowledged

@@ -2,21 +2,12 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
 #include "env/seam.h"
 #include "store/tables/live.h"
 #include "store/tables/outbox_columns.h"
 
 namespace skald::tables::outbox {
 namespace {
-
-// Advisory locks share one space per database: this keeps ours apart.
-std::int64_t key_lock(std::string_view key) {
-  return static_cast<std::int64_t>(hash64(unambiguous({"skald-outbox-key", key})));
-}
-
-// A transaction that only writes need not ask for the time first.
-#define SKALD_NOW "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 constexpr std::string_view kInsertOne =
     "WITH l AS MATERIALIZED (SELECT pg_advisory_xact_lock($1)) "
@@ -47,22 +38,10 @@ void insert_plain(Transaction& tx, const NewEntry& entry) {
 }
 
 void insert_many(Transaction& tx, std::span<const NewEntry> entries) {
-  std::vector<std::int64_t> locks, partitions, retries;
-  std::vector<std::string> ids, keys, types, subjects, payloads, traces, hashes;
-  for (const NewEntry& entry : entries) {
-    const Event& e = *entry.event;
-    locks.push_back(key_lock(e.key));
-    partitions.push_back(partition_of(e.key));
-    retries.push_back(entry.retries_max);
-    ids.push_back(e.id);
-    keys.push_back(e.key);
-    types.push_back(e.type);
-    subjects.push_back(e.subject);
-    payloads.push_back(e.payload);
-    traces.push_back(e.traceparent);
-    hashes.push_back(entry.content_hash);
-  }
-  tx.enqueue(kInsertMany, locks, ids, partitions, keys, types, subjects, payloads, traces, hashes, retries);
+  EventArrays events;
+  for (const NewEntry& entry : entries) events.add(*entry.event, entry.content_hash, entry.retries_max);
+  tx.enqueue(kInsertMany, events.locks, events.ids, events.partitions, events.keys, events.types, events.subjects,
+             events.payloads, events.traces, events.hashes, events.retries);
 }
 
 Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const Position> positions,
@@ -85,51 +64,41 @@ Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const
   return out;
 }
 
-// As kInsertMany; what is known is left out.
-constexpr std::string_view kLand =
-    "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
-    "unnest($1::bigint[]) h ORDER BY h) s) "
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "source, created_at, updated_at) "
-    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, "
-    "e.at, " SKALD_NOW
-    " FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
-    "$9::text[], $10::bigint[], $11::text[], $12::bigint[]) "
-    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at) "
-    "ON CONFLICT (id) DO NOTHING";
-// For the bug of landing what is there already.
-constexpr std::string_view kNextSeq = "SELECT '+' || (COALESCE(MAX(seq), 0) + 1) FROM skald_outbox";
-
-constexpr std::string_view kLandOne =
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "source, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) "
-    "ON CONFLICT (id) DO NOTHING";
-// Landing twice does nothing: where a COMMIT is lost, that is the way to know.
-constexpr std::string_view kNeverThere = "SELECT 1 WHERE $1::text IS NULL";
+// What is live behind a partition's position, and whether its key is blocked.
+#define SKALD_LIVE_BEHIND(partition, after)                                                          \
+  "LEFT JOIN LATERAL (SELECT " SKALD_ENTRY_COLUMNS " FROM skald_outbox WHERE partition = " partition \
+  " AND live = 1 AND seq > " after " ORDER BY seq LIMIT $5) o ON true "
+#define SKALD_WITH_BLOCKED(partition) \
+  "SELECT o.*, " partition ", EXISTS (SELECT 1 FROM skald_blocked_key b WHERE b.key = o.key) "
 
 // One row per owned partition at least: its entries, or nulls where it has none.
-constexpr std::string_view kPending =
-    "WITH owned AS MATERIALIZED (SELECT p.id, w.after FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[], "
-    "$3::bigint[]) AS w(id, fence, after) "
-    "ON w.id = p.id WHERE p.owner = $4 AND p.fence = w.fence FOR SHARE OF p) "
-    "SELECT o.*, owned.id, EXISTS (SELECT 1 FROM skald_blocked_key b WHERE b.key = o.key) FROM owned LEFT JOIN LATERAL "
-    "(SELECT " SKALD_ENTRY_COLUMNS
-    " FROM skald_outbox WHERE partition = owned.id AND live = 1 AND seq > owned.after ORDER BY seq LIMIT $5) o ON true "
-    "ORDER BY owned.id, o.seq";
-// As kPending of a single partition, whose entries come in no order. A lone event wakes its relay
+#define SKALD_PENDING(lock)                                                                                          \
+  "WITH owned AS MATERIALIZED (SELECT p.id, w.after FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[], " \
+  "$3::bigint[]) AS w(id, fence, after) ON w.id = p.id WHERE p.owner = $4 AND p.fence = w.fence" lock                \
+  ") " SKALD_WITH_BLOCKED("owned.id") "FROM owned " SKALD_LIVE_BEHIND("owned.id",                                    \
+                                                                      "owned.after") "ORDER BY owned.id, o.seq"
+constexpr std::string_view kPending = SKALD_PENDING(""), kPendingLocked = SKALD_PENDING(" FOR SHARE OF p");
+
+// The same of a single partition, whose entries come in no order. A lone event wakes its relay
 // with one, and a plan without arrays starts faster.
-constexpr std::string_view kPendingOne =
-    "SELECT o.*, p.id, EXISTS (SELECT 1 FROM skald_blocked_key b WHERE b.key = o.key) FROM skald_partition p "
-    "LEFT JOIN LATERAL (SELECT " SKALD_ENTRY_COLUMNS
-    " FROM skald_outbox WHERE partition = p.id AND live = 1 AND seq > $3 ORDER BY seq LIMIT $5) o ON true "
-    "WHERE p.id = $1 AND p.fence = $2 AND p.owner = $4 FOR SHARE OF p";
+#define SKALD_PENDING_ONE(lock) \
+  SKALD_WITH_BLOCKED("p.id")    \
+  "FROM skald_partition p " SKALD_LIVE_BEHIND("p.id", "$3") "WHERE p.id = $1 AND p.fence = $2 AND p.owner = $4" lock
+constexpr std::string_view kPendingOne = SKALD_PENDING_ONE(""),
+                           kPendingOneLocked = SKALD_PENDING_ONE(" FOR SHARE OF p");
+
+// For the bug of looking at no fence.
 constexpr std::string_view kPendingUnfenced =
     "WITH owned AS MATERIALIZED (SELECT w.id, w.after FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w(id, "
-    "fence, after) WHERE $4::text IS NOT NULL) "
-    "SELECT o.*, owned.id, EXISTS (SELECT 1 FROM skald_blocked_key b WHERE b.key = o.key) FROM owned LEFT JOIN LATERAL "
-    "(SELECT " SKALD_ENTRY_COLUMNS
-    " FROM skald_outbox WHERE partition = owned.id AND live = 1 AND seq > owned.after ORDER BY seq LIMIT $5) o ON true "
-    "ORDER BY owned.id, o.seq";
+    "fence, after) WHERE $4::text IS NOT NULL) " SKALD_WITH_BLOCKED("owned.id") "FROM owned " SKALD_LIVE_BEHIND(
+        "owned.id", "owned.after") "ORDER BY owned.id, o.seq";
+
+std::string_view pending_statement(std::size_t positions, Fences fences) {
+  if (!seam::holds(seam::Rule::fence_checked)) return kPendingUnfenced;
+  const bool locked = fences == Fences::locked;
+  if (positions == 1) return locked ? kPendingOneLocked : kPendingOne;
+  return locked ? kPendingLocked : kPending;
+}
 
 }  // namespace
 
@@ -147,50 +116,19 @@ void insert(Transaction& tx, std::span<const NewEntry> entries) {
   }
 }
 
-void land(Transaction& tx, std::span<const Landing> landings) {
-  if (tx.on(Dialect::sqlite)) {
-    for (const Landing& one : landings) {
-      const Event& e = *one.event;
-      const std::string id =
-          seam::holds(seam::Rule::landed_once) ? e.id : e.id + tx.query(kNextSeq).get<std::string>(0, 0);
-      tx.enqueue(kLandOne, id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
-                 one.content_hash, one.retries_max, one.source, one.time, tx.now());
-    }
-    return;
-  }
-  tx.witness(kNeverThere, landings.front().event->id);
-  std::vector<std::int64_t> locks, partitions, retries, times;
-  std::vector<std::string> ids, keys, types, subjects, payloads, traces, hashes, sources;
-  for (const Landing& one : landings) {
-    const Event& e = *one.event;
-    locks.push_back(key_lock(e.key));
-    partitions.push_back(partition_of(e.key));
-    retries.push_back(one.retries_max);
-    times.push_back(to_micros(one.time));
-    ids.push_back(e.id);
-    keys.push_back(e.key);
-    types.push_back(e.type);
-    subjects.push_back(e.subject);
-    payloads.push_back(e.payload);
-    traces.push_back(e.traceparent);
-    hashes.push_back(one.content_hash);
-    sources.emplace_back(one.source);
-  }
-  tx.enqueue(kLand, locks, ids, partitions, keys, types, subjects, payloads, traces, hashes, retries, sources, times);
-}
-
-Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit) {
+Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit,
+                Fences fences) {
   if (tx.on(Dialect::sqlite)) return pending_sqlite(tx, worker, positions, limit);
-  std::vector<std::int64_t> ids, fences, afters;
+  std::vector<std::int64_t> ids, fence_numbers, afters;
   for (const Position& p : positions) {
     ids.push_back(p.partition);
-    fences.push_back(p.fence);
+    fence_numbers.push_back(p.fence);
     afters.push_back(p.after);
   }
-  const bool fenced = seam::holds(seam::Rule::fence_checked);
-  const Rows rows = fenced && positions.size() == 1
-                        ? tx.query(kPendingOne, ids[0], fences[0], afters[0], worker, limit)
-                        : tx.query(fenced ? kPending : kPendingUnfenced, ids, fences, afters, worker, limit);
+  const std::string_view sql = pending_statement(positions.size(), fences);
+  const bool one = sql == kPendingOne || sql == kPendingOneLocked;
+  const Rows rows = one ? tx.query(sql, ids[0], fence_numbers[0], afters[0], worker, limit)
+                        : tx.query(sql, ids, fence_numbers, afters, worker, limit);
   Pending out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const int partition = rows.get<int>(i, kColumnCount);

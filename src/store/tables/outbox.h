@@ -5,10 +5,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "skald/database.h"
 #include "skald/entry.h"
+#include "store/tables/partition.h"
 
 namespace skald::tables::outbox {
 
@@ -31,9 +33,6 @@ struct Landing {
   std::string content_hash;
   int retries_max;
 };
-// In the order given, as insert() does; those that are known are left out.
-void land(Transaction& tx, std::span<const Landing> landings);
-
 // Where to go on reading a partition that one owns under `fence`.
 struct Position {
   int partition;
@@ -41,15 +40,27 @@ struct Position {
   std::int64_t after;  // seq
 };
 
-// Checks and locks (shared) the fences, and reads what is live behind each
-// position, in order, at most `limit` each: one round trip. Partitions whose fence
-// has moved on are missing from `owned`.
+// In the order given, as insert() does; those that are known are left out.
+void land(Transaction& tx, std::span<const Landing> landings);
+
+// As land(), but COMPLETED, for a transaction that handles them; the ids of those. Left out are also
+// those whose partition is not owned (what is gets locked, shared), and those of keys that have
+// something live or are blocked. In one round trip.
+std::unordered_set<std::string> land_completed(Transaction& tx, std::string_view worker,
+                                               std::span<const partition::Ownership> owned,
+                                               std::span<const Landing> landings);
+
+// Checks the fences, and locks them (shared) where something is to be written, and reads what is
+// live behind each position, in order, at most `limit` each: one round trip. Partitions whose
+// fence has moved on are missing from `owned`.
+enum class Fences { looked_at, locked };
 struct Pending {
   std::vector<int> owned;
   std::vector<Entry> entries;                // by partition, then seq
   std::vector<std::string> blocked_keys;     // by a dead letter in front
 };
-Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit);
+Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit,
+                Fences fences);
 
 // A lone new event as a text, by its id as $1, and back; nothing where it is no such text.
 extern const std::string_view kOffer;

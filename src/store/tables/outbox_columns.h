@@ -1,8 +1,9 @@
-// The columns of skald_outbox as they are read, in one order.
+// The columns of skald_outbox as they are read, in one order, and as many are written at once.
 #pragma once
 
 #include <vector>
 
+#include "base/hash.h"
 #include "skald/database.h"
 #include "skald/entry.h"
 
@@ -55,5 +56,32 @@ inline std::vector<Entry> entries_in(const Rows& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(entry_at(rows, i));
   return out;
 }
+
+// A transaction that only writes need not ask for the time first.
+#define SKALD_NOW "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+// Advisory locks share one space per database: this keeps ours apart.
+inline std::int64_t key_lock(std::string_view key) {
+  return static_cast<std::int64_t>(hash64(unambiguous({"skald-outbox-key", key})));
+}
+
+// Events as the arrays of one statement.
+struct EventArrays {
+  std::vector<std::int64_t> locks, partitions, retries;
+  std::vector<std::string> ids, keys, types, subjects, payloads, traces, hashes;
+
+  void add(const Event& event, const std::string& hash, int retries_max) {
+    locks.push_back(key_lock(event.key));
+    partitions.push_back(partition_of(event.key));
+    retries.push_back(retries_max);
+    ids.push_back(event.id);
+    keys.push_back(event.key);
+    types.push_back(event.type);
+    subjects.push_back(event.subject);
+    payloads.push_back(event.payload);
+    traces.push_back(event.traceparent);
+    hashes.push_back(hash);
+  }
+};
 
 }  // namespace skald::tables::outbox

@@ -1,0 +1,108 @@
+// Sends to a bus that keeps order: no claims, and settled together.
+#include <gmock/gmock.h>
+
+#include "outbox/relay_fixture.h"
+
+namespace skald::outbox {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr char kKey[] = "k";
+
+class RelayOrderTest : public RelayTest {
+ protected:
+  RelayOrderTest() { bus_.ordered = true; }
+  static std::uint64_t bit() { return std::uint64_t{1} << partition_of(kKey); }
+};
+INSTANTIATE_TEST_SUITE_P(Databases, RelayOrderTest, kBothDatabases, name_of);
+
+TEST_P(RelayOrderTest, WhatGoesInOrderIsSentWithoutAClaim) {
+  emit("e1", "sent");
+  emit("e2", "sent");
+  run();
+  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e2"));
+  EXPECT_EQ(status_of("e1"), EntryStatus::PENDING);
+  run();
+  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e2")) << "it is under way, and this relay knows it";
+}
+
+TEST_P(RelayOrderTest, WhatWasDeliveredIsSettledALittleLater) {
+  bus_.answers = true;
+  emit("e1", "sent");
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::PENDING);
+  const Duration idle = relay_.run_once();
+  EXPECT_GT(idle, Duration::zero());
+  EXPECT_LE(idle, 100ms);
+  clock_.at += idle;
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED);
+  EXPECT_EQ(entry("e1").attempts, 1);
+  EXPECT_EQ(relay_.in_hand(), 0u);
+}
+
+TEST_P(RelayOrderTest, ManyAreSettledAtOnceAndAllBeforeTheEnd) {
+  bus_.answers = true;
+  for (int i = 0; i < 64; ++i) emit("e" + std::to_string(i), "sent");
+  run();
+  EXPECT_EQ(status_of("e63"), EntryStatus::COMPLETED);
+  emit("last", "sent");
+  run();
+  EXPECT_EQ(status_of("last"), EntryStatus::PENDING);
+  relay_.drain();
+  run();
+  EXPECT_EQ(status_of("last"), EntryStatus::COMPLETED);
+}
+
+TEST_P(RelayOrderTest, AFailureIsSettledAtOnceWithItsAttempt) {
+  bus_.answers = true;
+  bus_.answer = Outcome::failed("not now");
+  emit("e1", "sent");
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::FAILED);
+  EXPECT_EQ(entry("e1").attempts, 1);
+}
+
+TEST_P(RelayOrderTest, ABusThatLosesItsEndIsGivenAlsoWhatWasNotSettledYet) {
+  bus_.answers = true;
+  emit("e1", "sent");
+  run();
+  ASSERT_EQ(status_of("e1"), EntryStatus::PENDING);
+  bus_.lose();
+  run();
+  EXPECT_THAT(bus_.given, ElementsAre("e1"));
+}
+
+TEST_P(RelayOrderTest, WhereAnOwnerDiedSendsAreClaimed) {
+  run();
+  ASSERT_NE(relay_.orderly() & bit(), 0u);
+  relay_.be_careful(bit());
+  emit("e1", "sent");
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::PROCESSING);
+  EXPECT_EQ(relay_.orderly() & bit(), 0u);
+  bus_.answers = true;
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED) << "a claim is settled at once";
+  EXPECT_EQ(entry("e1").attempts, 1);
+  EXPECT_NE(relay_.orderly() & bit(), 0u) << "it has been looked through";
+}
+
+TEST_P(RelayOrderTest, LocalEventsBesideThemAreHandledUnderTheFence) {
+  emit("e1", "local", "other");
+  emit("e2", "sent");
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED);
+  EXPECT_EQ(handled_, 1);
+  EXPECT_THAT(bus_.sent, ElementsAre("e2"));
+  lose_everything();
+  emit("e3", "local", "other");
+  emit("e4", "sent");
+  run();
+  EXPECT_EQ(handled_, 1);
+  EXPECT_THAT(bus_.sent, ElementsAre("e2"));
+}
+
+}  // namespace
+}  // namespace skald::outbox

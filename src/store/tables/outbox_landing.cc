@@ -1,0 +1,128 @@
+// Events of other services.
+#include <algorithm>
+
+#include "env/seam.h"
+#include "store/tables/outbox.h"
+#include "store/tables/outbox_columns.h"
+#include "store/tables/partition.h"
+
+namespace skald::tables::outbox {
+namespace {
+
+using seam::Rule;
+
+struct LandingArrays : EventArrays {
+  std::vector<std::int64_t> times;
+  std::vector<std::string> sources;
+
+  explicit LandingArrays(std::span<const Landing> landings) {
+    for (const Landing& one : landings) {
+      add(*one.event, one.content_hash, one.retries_max);
+      times.push_back(to_micros(one.time));
+      sources.emplace_back(one.source);
+    }
+  }
+};
+
+// As insert() of many does; what is known is left out.
+constexpr std::string_view kLand =
+    "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
+    "unnest($1::bigint[]) h ORDER BY h) s) "
+    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
+    "source, created_at, updated_at) "
+    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, "
+    "e.at, " SKALD_NOW
+    " FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
+    "$9::text[], $10::bigint[], $11::text[], $12::bigint[]) "
+    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at) "
+    "ON CONFLICT (id) DO NOTHING";
+// Landing twice does nothing: where a COMMIT is lost, that is the way to know.
+constexpr std::string_view kNeverThere = "SELECT 1 WHERE $1::text IS NULL";
+
+constexpr std::string_view kLandOne =
+    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
+    "source, created_at, updated_at, locked_by, status, live, attempts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+    "$10, $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING";
+// For the bug of landing what is there already.
+constexpr std::string_view kNextSeq = "SELECT '+' || (COALESCE(MAX(seq), 0) + 1) FROM skald_outbox";
+
+// No key's lock is taken: a row that is never live is in nobody's way, and whoever has a
+// handler's locks may want a key's next.
+constexpr std::string_view kLandCompleted =
+    "WITH owned AS MATERIALIZED (SELECT p.id FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[]) AS "
+    "w(id, fence) ON w.id = p.id WHERE p.owner = $3 AND p.fence = w.fence FOR SHARE OF p), "
+    "landed AS (INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, "
+    "retries_max, source, status, live, attempts, locked_by, created_at, updated_at) "
+    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, 3, 0, "
+    "1, $3, e.at, " SKALD_NOW
+    " FROM unnest($4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], "
+    "$12::bigint[], $13::text[], $14::bigint[]) WITH ORDINALITY "
+    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at, place) "
+    "JOIN owned ON owned.id = e.partition WHERE NOT EXISTS (SELECT 1 FROM skald_outbox b WHERE b.partition = "
+    "e.partition AND b.live = 1 AND b.key = e.key) AND NOT EXISTS (SELECT 1 FROM skald_blocked_key k WHERE k.key = "
+    "e.key) ORDER BY e.place ON CONFLICT (id) DO NOTHING RETURNING id) "
+    "SELECT id FROM landed";
+
+// `worker`: who completes it at once, or nobody.
+void land_one(Transaction& tx, const Landing& one, std::string_view worker = {}) {
+  const Event& e = *one.event;
+  const std::string id = seam::holds(Rule::landed_once) ? e.id : e.id + tx.query(kNextSeq).get<std::string>(0, 0);
+  tx.enqueue(kLandOne, id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent, one.content_hash,
+             one.retries_max, one.source, one.time, tx.now(), worker, worker.empty() ? 0 : 3, worker.empty() ? 1 : 0,
+             worker.empty() ? 0 : 1);
+}
+
+bool is_free(Transaction& tx, const Event& event) {
+  const bool known = !tx.query("SELECT 1 FROM skald_outbox WHERE id = $1", event.id).empty();
+  const bool waited_for = !tx.query("SELECT 1 FROM skald_outbox WHERE partition = $1 AND live = 1 AND key = $2",
+                                    partition_of(event.key), event.key)
+                               .empty() ||
+                          !tx.query("SELECT 1 FROM skald_blocked_key WHERE key = $1", event.key).empty();
+  return (!known || !seam::holds(Rule::landed_once)) && (!waited_for || !seam::holds(Rule::landed_behind_its_key));
+}
+
+std::unordered_set<std::string> land_completed_sqlite(Transaction& tx, std::string_view worker,
+                                                      std::span<const partition::Ownership> owned,
+                                                      std::span<const Landing> landings) {
+  const std::vector<int> ours = partition::check(tx, worker, owned);
+  std::unordered_set<std::string> landed;
+  for (const Landing& one : landings) {
+    const bool is_ours = std::ranges::find(ours, partition_of(one.event->key)) != ours.end();
+    if (!is_ours || !is_free(tx, *one.event)) continue;
+    land_one(tx, one, worker);
+    landed.insert(one.event->id);
+  }
+  return landed;
+}
+
+}  // namespace
+
+void land(Transaction& tx, std::span<const Landing> landings) {
+  if (tx.on(Dialect::sqlite)) {
+    for (const Landing& one : landings) land_one(tx, one);
+    return;
+  }
+  tx.witness(kNeverThere, landings.front().event->id);
+  const LandingArrays e(landings);
+  tx.enqueue(kLand, e.locks, e.ids, e.partitions, e.keys, e.types, e.subjects, e.payloads, e.traces, e.hashes,
+             e.retries, e.sources, e.times);
+}
+
+std::unordered_set<std::string> land_completed(Transaction& tx, std::string_view worker,
+                                               std::span<const partition::Ownership> owned,
+                                               std::span<const Landing> landings) {
+  if (tx.on(Dialect::sqlite)) return land_completed_sqlite(tx, worker, owned, landings);
+  std::vector<std::int64_t> ids, fences;
+  for (const partition::Ownership& one : owned) {
+    ids.push_back(one.id);
+    fences.push_back(one.fence);
+  }
+  const LandingArrays e(landings);
+  const Rows rows = tx.query(kLandCompleted, ids, fences, worker, e.ids, e.partitions, e.keys, e.types, e.subjects,
+                             e.payloads, e.traces, e.hashes, e.retries, e.sources, e.times);
+  std::unordered_set<std::string> landed;
+  for (std::size_t i = 0; i < rows.size(); ++i) landed.insert(rows.get<std::string>(i, 0));
+  return landed;
+}
+
+}  // namespace skald::tables::outbox
