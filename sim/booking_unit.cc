@@ -4,6 +4,7 @@
 #include "course/course.h"
 #include "golf/ways.h"
 #include "notify/notify.h"
+#include "sim/signals.h"
 
 namespace skald::sim {
 namespace {
@@ -15,6 +16,26 @@ EngineOptions engine_options(const Plan& plan, Service service) {
   out.outbox = plan.options;
   out.outbox.source = "/" + std::string(enum_name(service));
   return out;
+}
+
+const Migration kOrder{.version = 1,
+                       .name = "the last event of each key and source",
+                       .sql =
+                           "CREATE TABLE sim_order (source TEXT NOT NULL, key TEXT NOT NULL, emitted_at BIGINT "
+                           "NOT NULL, PRIMARY KEY (source, key))",
+                       .postgres_sql = ""};
+
+// What goes through the broker is handled in the order of its key, but for what was replayed.
+void check_order(Transaction& tx, const Message& message) {
+  if (message.out_of_order) return;
+  const Rows last =
+      tx.query("SELECT emitted_at FROM sim_order WHERE source = $1 AND key = $2", message.source, message.event.key);
+  if (!last.empty() && message.time < last.get<Time>(0, 0))
+    throw BrokenInvariant{"B13", message.event.id + " was handled behind a later event of its key"};
+  tx.execute(
+      "INSERT INTO sim_order (source, key, emitted_at) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO UPDATE SET "
+      "emitted_at = excluded.emitted_at",
+      message.source, message.event.key, message.time);
 }
 
 }  // namespace
@@ -45,6 +66,12 @@ BookingUnit::BookingUnit(Service service, Surroundings around)
     if (way.from == enum_name(service))
       engine_.route({.type = std::string(way.type), .bus = &bus_, .retries_max = stage_.plan.route_retries_max});
   install(service, around);
+  if (around.broker == nullptr) return;
+  db_.migrate("sim", {&kOrder, 1});
+  for (const golf::Way& way : golf::kWays)
+    if (way.to == enum_name(service))
+      engine_.consume(
+          {.name = "order of " + std::string(way.type), .type = std::string(way.type), .handle = check_order});
 }
 
 void BookingUnit::install(Service service, const Surroundings& around) {

@@ -80,6 +80,8 @@ constexpr PlantedBug kBugs[] = {
     {Rule::repetition_known, "repetition_known", "an action that comes again works again", Workload::sagas},
     {Rule::landed_once, "landed_once", "an event that comes again from another service is landed again",
      Workload::booking},
+    {Rule::landed_behind_its_key, "landed_behind_its_key", "what lands is handled before what waits in its key",
+     Workload::booking},
     {Rule::bus_waited_for, "bus_waited_for", "events are claimed for a bus that is down", Workload::booking},
     {Rule::lost_tail_given_again, "lost_tail_given_again", "what a bus lost is not given to it again",
      Workload::booking},

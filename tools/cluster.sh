@@ -37,6 +37,17 @@ url_of() { # NAME
   esac
 }
 
+# By PostgreSQL's socket file, which costs less than the network, where a URL can name it.
+database_of() { # SERVICE
+  local url sockets=$dir/postgres
+  url=$(url_of postgres)
+  if [[ $sockets =~ ^[A-Za-z0-9/._-]{1,80}$ ]]; then
+    echo "postgresql://postgres@/$1?host=$sockets&port=$(<"$sockets/port")"
+  else
+    echo "${url%/*}/$1"
+  fi
+}
+
 ready() {
   case $1 in
     postgres) psql -qtAc 'SELECT 1' "$(url_of postgres)" >/dev/null 2>&1 ;;
@@ -64,7 +75,7 @@ make_databases() {
 }
 
 start_service() {
-  local name=$1 postgres pid
+  local name=$1 pid
   local arguments=(serve --services "$name" --data "$dir/$name/data" --bus "$(url_of nats)")
   mkdir -p "$dir/$name"
   [[ -s $dir/$name/port ]] || free_port >"$dir/$name/port"
@@ -72,8 +83,7 @@ start_service() {
   if [[ $name == user-api ]]; then
     arguments+=(--http-threads 256)  # they only wait for answers
   else
-    postgres=$(url_of postgres)
-    arguments+=(--db "${postgres%/*}/$name")
+    arguments+=(--db "$(database_of "$name")")
   fi
   setsid nohup "$(program release skald)" "${arguments[@]}" </dev/null >>"$dir/$name/log" 2>&1 &
   pid=$!

@@ -80,12 +80,17 @@ class Transaction {
   template <Described T> void enqueue_insert(const T& row);  // as enqueue()
   template <Described T> std::vector<T> select(std::string_view tail, const auto&... args);
   template <Described T> std::optional<T> find(const auto& key);
+  // A statement, and find() behind it, in one round trip.
+  template <Described T> std::pair<Rows, std::optional<T>> find_behind(const Statement& first, const auto& key);
   // Locks the row until the transaction ends; LockTimeout after the store's lock
   // timeout (5 s unless configured).
   template <Described T> std::optional<T> find_locked(const auto& key);
   // Optimistic: updates where the version is still the one that was read, and
   // counts it up in `row`; throws Stale otherwise. T has a member `version`.
   template <Described T> void save(T& row);
+  // As enqueue(), of a row that this transaction has locked by find_locked(): nobody can have
+  // changed it since.
+  template <Described T> void enqueue_save(T& row);
 
   // All or nothing inside of the transaction: when body throws, what it wrote is
   // undone and the exception goes on.

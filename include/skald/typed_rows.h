@@ -129,6 +129,12 @@ void note_insert(Transaction& tx, const T& row) {
     if (tx.watched()) tx.note({RowAccess::Kind::write, resource_of<T>(), key_of(row), std::nullopt, row.version});
 }
 
+template <Described T>
+void note_save(Transaction& tx, T& row) {
+  if (tx.watched()) tx.note({RowAccess::Kind::write, resource_of<T>(), key_of(row), row.version, row.version + 1});
+  ++row.version;
+}
+
 }  // namespace detail
 
 template <Described T>
@@ -161,6 +167,13 @@ std::optional<T> Transaction::find(const auto& key) {
 }
 
 template <Described T>
+std::pair<Rows, std::optional<T>> Transaction::find_behind(const Statement& first, const auto& key) {
+  auto rows = query_together({first, {detail::find_sql<T>(), {Param(key)}}});
+  auto found = detail::only_row<T>(*this, rows[1]);
+  return {std::move(rows[0]), std::move(found)};
+}
+
+template <Described T>
 std::optional<T> Transaction::find_locked(const auto& key) {
   if (on(Dialect::sqlite)) return find<T>(key);  // the writer holds the whole file
   static const std::string sql = detail::find_sql<T>() + " FOR UPDATE";
@@ -173,9 +186,14 @@ void Transaction::save(T& row) {
   if (run(detail::save_sql<T>(), params).affected() != 1)
     throw Stale("STALE_ROW",
                 "a row of " + std::string(Table<T>::name) + " has changed since it was read; read it again");
-  if (watched())
-    note({RowAccess::Kind::write, detail::resource_of<T>(), detail::key_of(row), row.version, row.version + 1});
-  ++row.version;
+  detail::note_save(*this, row);
+}
+
+template <Described T>
+void Transaction::enqueue_save(T& row) {
+  if (on(Dialect::sqlite)) return save(row);  // nothing is gained
+  defer(detail::save_sql<T>(), detail::column_params(row));
+  detail::note_save(*this, row);
 }
 
 }  // namespace skald

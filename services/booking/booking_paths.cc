@@ -2,7 +2,6 @@
 #include "booking/admission.h"
 #include "booking/desk.h"
 #include "booking/number.h"
-#include "booking/slot_copy.h"
 #include "booking/views.h"
 #include "golf/log.h"
 #include "skald/conditions.h"
@@ -19,10 +18,8 @@ using skald::Transaction;
 
 Response create(const Desk& desk, const Request& request, Transaction& tx) {
   const Wanted wanted = wanted_by(request);
-  const auto slot = find_copy(tx, wanted.slot_id);
-  if (!slot) throw skald::Stale("SLOT_NOT_YET", "the time is not known here yet: try again");
   const Booking booking =
-      desk.lifecycle->create(tx, wanted, *slot, {.actor = request.caller.subject, .traceparent = request.traceparent});
+      desk.lifecycle->create(tx, wanted, {.actor = request.caller.subject, .traceparent = request.traceparent});
   desk.engine.sagas().start_in(tx, desk.creation, Creation{booking.id},
                                {.key = booking.number,
                                 .on_duplicate = skald::OnDuplicate::allow,

@@ -9,12 +9,10 @@ void post(skald::Transaction& tx, const Booking& booking, const std::string& kin
   const std::string id = booking.id + "." + kind;
   tx.enqueue("INSERT INTO booking_entry (id, booking_id, kind, at) VALUES ($1, $2, $3, $4)", id, booking.id, kind,
              tx.now());
-  const auto posting = [&](const std::string& account, std::int64_t by) {
-    tx.enqueue("INSERT INTO booking_posting (entry_id, account, amount, currency) VALUES ($1, $2, $3, $4)", id, account,
-               by, booking.currency);
-  };
-  posting("customer:" + booking.customer, -amount);
-  posting("sales", amount);
+  tx.enqueue(
+      "INSERT INTO booking_posting (entry_id, account, amount, currency) VALUES ($1, $2, $3, $4), ($1, 'sales', $5, "
+      "$4)",
+      id, "customer:" + booking.customer, -amount, booking.currency, amount);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "booking/number.h"
 #include "booking/policy.h"
+#include "booking/slot_copy.h"
 #include "env/seam.h"
 #include "golf/log.h"
 #include "skald/id.h"
@@ -34,6 +35,16 @@ bool was_confirmed(const Booking& booking) {
          booking.status == Status::NO_SHOW || booking.refund_percent;
 }
 
+// The time that is wanted, and a number for its booking.
+std::pair<golf::Slot, std::string> slot_and_number(Transaction& tx, const std::string& slot_id, skald::Random& random) {
+  std::string number = draw_number(random);
+  const auto found = tx.query_together({{kFindCopy, {slot_id}}, {kFindNumber, {number}}});
+  auto slot = copy_in(found[0], slot_id);
+  if (!slot) throw skald::Stale("SLOT_NOT_YET", "the time is not known here yet: try again");
+  if (!found[1].empty()) number = free_number(tx, random);
+  return {std::move(*slot), std::move(number)};
+}
+
 [[noreturn]] void refuse_transition(const Booking& booking, std::string_view wish) {
   throw Conflict("INVALID_TRANSITION", "a booking that is " + std::string(skald::enum_name(booking.status)) +
                                            " cannot be " + std::string(wish));
@@ -63,10 +74,11 @@ Lifecycle::Lifecycle(skald::Env env, Options options, skald::Sagas& sagas)
       sagas_(sagas),
       payments_(std::make_unique<Ledger>(options_.charge_max)) {}
 
-Booking Lifecycle::create(Transaction& tx, const Wanted& wanted, const golf::Slot& slot, const Cause& cause) {
+Booking Lifecycle::create(Transaction& tx, const Wanted& wanted, const Cause& cause) {
+  const auto [slot, number] = slot_and_number(tx, wanted.slot_id, env_.random);
   Booking booking;
   booking.id = skald::make_id(env_.clock.now(), env_.random);
-  booking.number = free_number(tx, env_.random);
+  booking.number = number;
   booking.slot_id = wanted.slot_id;
   booking.customer = wanted.customer;
   booking.players = wanted.players;
@@ -182,7 +194,7 @@ void Lifecycle::fail(Transaction& tx, Booking& booking, golf::Reason reason, con
 
 void Lifecycle::record(Transaction& tx, Booking& booking, Happening what, const Cause& cause) {
   booking.updated_at = tx.now();
-  tx.save(booking);
+  tx.enqueue_save(booking);
   tx.enqueue_insert(
       History{booking.id, booking.version, what, cause.actor, booking.reason_code, booking.reason_message, tx.now()});
   // A transaction may run several times: told is what was committed.

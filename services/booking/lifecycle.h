@@ -38,7 +38,8 @@ class Lifecycle {
  public:
   Lifecycle(skald::Env env, Options options, skald::Sagas& sagas);
 
-  Booking create(skald::Transaction& tx, const Wanted& wanted, const golf::Slot& slot, const Cause& cause);
+  // Stale where the time that is wanted is not known here.
+  Booking create(skald::Transaction& tx, const Wanted& wanted, const Cause& cause);
 
   // What course says. A booking that is not known here is a dead letter: Refused.
   void on_reserved(skald::Transaction& tx, const golf::SlotReserved& answer, const Cause& cause);

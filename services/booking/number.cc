@@ -10,14 +10,14 @@ constexpr std::string_view kLetters = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ";  // 32
 constexpr std::size_t kLength = 6;
 constexpr int kDraws = 20;
 
-std::string drawn(skald::Random& random) {
+}  // namespace
+
+std::string draw_number(skald::Random& random) {
   std::uint64_t bits = random.next();
   std::string out(kPrefix);
   for (std::size_t i = 0; i < kLength; ++i, bits >>= 5) out += kLetters[bits & 31];
   return out;
 }
-
-}  // namespace
 
 bool is_number(std::string_view text) {
   return text.size() == kPrefix.size() + kLength && text.starts_with(kPrefix) &&
@@ -26,8 +26,8 @@ bool is_number(std::string_view text) {
 
 std::string free_number(skald::Transaction& tx, skald::Random& random) {
   for (int i = 0; i < kDraws; ++i) {
-    std::string number = drawn(random);
-    if (tx.query("SELECT 1 FROM booking_record WHERE number = $1", number).empty()) return number;
+    std::string number = draw_number(random);
+    if (tx.query(kFindNumber, number).empty()) return number;
   }
   throw skald::Unavailable("NO_NUMBER", "no free booking number was found; try again");
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "skald/database.h"
 #include "skald/env.h"
@@ -10,6 +11,10 @@
 namespace booking {
 
 bool is_number(std::string_view text);
+
+std::string draw_number(skald::Random& random);
+// Finds the booking that has it.
+inline constexpr std::string_view kFindNumber = "SELECT 1 FROM booking_record WHERE number = $1";
 
 // One that no booking has. Unavailable where chance finds none.
 std::string free_number(skald::Transaction& tx, skald::Random& random);

@@ -4,11 +4,15 @@
 
 namespace booking {
 
+const std::string_view kFindCopy =
+    "SELECT course_id, starts_at, max_players, booked_players, price_per_player, currency, status, version FROM "
+    "booking_slot WHERE id = $1";
+
 std::optional<golf::Slot> find_copy(skald::Transaction& tx, const std::string& id) {
-  const skald::Rows rows = tx.query(
-      "SELECT course_id, starts_at, max_players, booked_players, price_per_player, currency, status, version FROM "
-      "booking_slot WHERE id = $1",
-      id);
+  return copy_in(tx.query(kFindCopy, id), id);
+}
+
+std::optional<golf::Slot> copy_in(const skald::Rows& rows, const std::string& id) {
   if (rows.empty()) return std::nullopt;
   return golf::Slot{id,
                     rows.get<std::string>(0, 0),

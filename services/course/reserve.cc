@@ -22,13 +22,10 @@ namespace {
 
 const skald::RetryPolicy kSlotTries{.aggregate = "slot", .tries = 3, .first = std::chrono::milliseconds(50)};
 
-// False: there is a row of this booking and slot already.
-bool claim(Transaction& tx, const golf::SlotReserve& wanted) {
-  return tx.execute(
-             "INSERT INTO course_reservation (booking_id, slot_id, players, state, created_at) "
-             "VALUES ($1, $2, $3, 'RESERVED', $4) ON CONFLICT (booking_id, slot_id) DO NOTHING",
-             wanted.booking_id, wanted.slot_id, wanted.players, tx.now()) == 1;
-}
+// Touches no row where there is one of this booking and slot already.
+constexpr std::string_view kClaim =
+    "INSERT INTO course_reservation (booking_id, slot_id, players, state, created_at) "
+    "VALUES ($1, $2, $3, 'RESERVED', $4) ON CONFLICT (booking_id, slot_id) DO NOTHING";
 
 void withdraw(Transaction& tx, const golf::SlotReserve& wanted) {
   tx.enqueue("DELETE FROM course_reservation WHERE booking_id = $1 AND slot_id = $2", wanted.booking_id,
@@ -75,14 +72,18 @@ bool take(Transaction& tx, StoredSlot& slot, std::int64_t players) {
 
 // Pauses with the transaction open, for a quarter of a second at most: a slot's events come one
 // by one, so that what has changed it is an admin, or a worker that is about to lose it.
-SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotReserve& wanted, SagaLine& line) const {
-  Seats seats;
-  const auto look = [&] {
+SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotReserve& wanted,
+                                           std::optional<StoredSlot> slot, SagaLine& line) const {
+  Seats seats{std::move(slot), std::nullopt};
+  const auto is_free = [&] {
+    seats.refusal = refusal_of(seats.slot, wanted.players, tx.now());
+    return !seats.refusal;
+  };
+  const auto look_again = [&] {
     const skald::Instant begun = env_.clock.steady();
     seats.slot = tx.find<StoredSlot>(wanted.slot_id);
-    seats.refusal = refusal_of(seats.slot, wanted.players, tx.now());
     env_.observer.timing("course_slot_query_seconds", env_.clock.steady() - begun);
-    return !seats.refusal;
+    return is_free();
   };
   const auto take_timed = [&] {
     const skald::Instant begun = env_.clock.steady();
@@ -91,9 +92,9 @@ SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotRese
     return taken;
   };
   line.attempts_max = kSlotTries.tries;
-  for (int attempt = 1; look(); ++attempt) {
+  for (int attempt = 1; attempt == 1 ? is_free() : look_again(); ++attempt) {
     line.attempt = attempt;
-    if (take_timed() || !look()) break;  // a reason beyond the version is an answer at once
+    if (take_timed() || !look_again()) break;  // a reason beyond the version is an answer at once
     line.show(*seats.slot);
     env_.observer.count("course_slot_conflicts_total");
     env_.observer.log(skald::Observer::Level::info, "another has changed the slot since it was read", line.fields());
@@ -123,14 +124,17 @@ void SagaHandler::reserve(Transaction& tx, const skald::Message& message) const 
     end("course_reserve_refused_total", "seats are refused");
   };
 
-  const bool claimed = claim(tx, wanted);
-  env_.observer.timing("course_dedupe_seconds", env_.clock.steady() - begun);
-  if (!claimed) {
+  auto [claim, slot] = tx.find_behind<StoredSlot>(
+      {kClaim, {wanted.booking_id, wanted.slot_id, wanted.players, skald::Param(tx.now())}}, wanted.slot_id);
+  // They travel together.
+  for (const char* metric : {"course_dedupe_seconds", "course_slot_query_seconds"})
+    env_.observer.timing(metric, env_.clock.steady() - begun);
+  if (claim.affected() != 1) {
     if (was_released(tx, wanted)) return refuse(Refusal::SLOT_RELEASED);
     if (skald::seam::holds(Rule::reservation_looked_at))
       return end("course_duplicates_total", "a reserve came again and changes nothing");
   }
-  const Seats seats = take_seats(tx, wanted, line);
+  const Seats seats = take_seats(tx, wanted, std::move(slot), line);
   if (seats.refusal) {
     if (skald::seam::holds(Rule::refused_reserve_withdrawn)) withdraw(tx, wanted);
     return refuse(*seats.refusal);

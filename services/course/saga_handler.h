@@ -13,6 +13,7 @@
 // second waits for the first one's end.
 #pragma once
 
+#include "course/record.h"
 #include "golf/events.h"
 #include "skald/bus.h"
 #include "skald/database.h"
@@ -31,7 +32,8 @@ class SagaHandler {
 
  private:
   struct Seats;
-  Seats take_seats(skald::Transaction& tx, const golf::SlotReserve& wanted, SagaLine& line) const;
+  Seats take_seats(skald::Transaction& tx, const golf::SlotReserve& wanted, std::optional<StoredSlot> slot,
+                   SagaLine& line) const;
 
   skald::Env env_;
   skald::Pause pause_;

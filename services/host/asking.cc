@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::size_t kNewsMax = 10'000;
 
+std::string lines_of(const std::deque<std::string>& topics) {
+  std::string out;
+  for (const std::string& topic : topics) out += topic + '\n';
+  return out;
+}
+
 bool only_reads(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 // One of so many at once, while it lives.
@@ -152,7 +158,7 @@ Duration Asking::step() {
     news = std::exchange(news_, {});
   }
   for (Question& question : questions) put(std::move(question));
-  for (const std::string& topic : news) requester_.tell(std::string(kNewsSubject), topic);
+  if (!news.empty()) requester_.tell(std::string(kNewsSubject), lines_of(news));
   return 1h;
 }
 

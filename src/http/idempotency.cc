@@ -48,18 +48,22 @@ Key key_of(const Request& request, std::string_view key) {
   throw Busy("KEY_IN_FLIGHT", "a request with this Idempotency-Key is still under way; send it again in a moment", 1s);
 }
 
-// Tried, never waited for: a waiter would hold a connection, and could deadlock.
-void lock(Transaction& tx, const Key& key) {
-  if (!tx.on(Dialect::postgres)) return;
+constexpr std::string_view kLock = "SELECT pg_try_advisory_xact_lock($1)";
+constexpr std::string_view kFind =
+    "SELECT body_hash, status, content_type, headers, body, expires_at FROM skald_api_key WHERE scope = $1 AND key = "
+    "$2";
+
+// The lock is tried, never waited for: a waiter would hold a connection, and could deadlock.
+Rows lock_and_find(Transaction& tx, const Key& key) {
+  if (!tx.on(Dialect::postgres)) return tx.query(kFind, key.scope, key.key);
   const auto number = static_cast<std::int64_t>(hash64(key.whole()));
-  if (!tx.query("SELECT pg_try_advisory_xact_lock($1)", number).get<bool>(0, 0)) refuse_in_flight();
+  auto found = tx.query_together({{kLock, {number}}, {kFind, {key.scope, key.key}}});
+  if (!found[0].get<bool>(0, 0)) refuse_in_flight();
+  return std::move(found[1]);
 }
 
 std::optional<Response> find(Transaction& tx, const Key& key) {
-  const Rows rows = tx.query(
-      "SELECT body_hash, status, content_type, headers, body, expires_at FROM skald_api_key WHERE scope = $1 AND key = "
-      "$2",
-      key.scope, key.key);
+  const Rows rows = lock_and_find(tx, key);
   if (rows.empty()) return std::nullopt;
   if (rows.get<Time>(0, 5) <= tx.now()) {
     tx.enqueue("DELETE FROM skald_api_key WHERE scope = $1 AND key = $2", key.scope, key.key);
@@ -111,7 +115,6 @@ Response run_once_per_key(Database& db, InFlight& in_flight, const Request& requ
 
   bool replayed = false;
   const Response response = db.write_result(name, [&](Transaction& tx) {
-    lock(tx, key);
     auto stored = find(tx, key);
     replayed = stored.has_value();
     if (replayed) return std::move(*stored);

@@ -19,6 +19,7 @@ Entry entry_of(const Landing& landing) {
   entry.partition = partition_of(landing.event->key);
   entry.source = landing.source;
   entry.created_at = landing.time;
+  entry.out_of_order = landing.out_of_order;
   entry.content_hash = landing.content_hash;
   entry.retries_max = landing.retries_max;
   return entry;
@@ -76,8 +77,8 @@ Lander::Landings Lander::read(std::span<const Message> messages) const {
     if (message.source.empty() || message.event.id.empty() || message.event.type.empty() || message.event.key.empty())
       throw Invalid("INVALID_EVENT", "an event of another service needs its id, type, key and source");
     if (!ids.insert(message.event.id).second) continue;
-    landings.push_back({&message.event, message.source, message.time, content_hash(message.event, options_.hash_key),
-                        options_.retries_max});
+    landings.push_back({&message.event, message.source, message.time, message.out_of_order,
+                        content_hash(message.event, options_.hash_key), options_.retries_max});
   }
   return landings;
 }

@@ -16,6 +16,7 @@ class LanderTest : public RelayTest {
     routing_.add(Consumer{.name = "l", .type = "landed", .handle = [this](Transaction&, const Message& message) {
                             if (message.event.id == refused_) throw Refused("NO", "no");
                             seen_.push_back(message.event.id);
+                            if (message.out_of_order) ++late_;
                           }});
     run();  // only what a relay works on as usual is handled at once
   }
@@ -33,6 +34,7 @@ class LanderTest : public RelayTest {
 
   std::string refused_;
   std::vector<std::string> seen_;
+  int late_ = 0;
   std::uint64_t woken_ = 0;
   Lander lander_{env_, db(), membership_, routing_, relay_, options_, [this](std::uint64_t partitions) {
                    woken_ |= partitions;
@@ -110,6 +112,25 @@ TEST_P(LanderTest, WhatSomebodyHadBeforeIsClaimedBeforeItIsHandled) {
   EXPECT_THAT(seen_, ElementsAre("e1"));
   land({"e2"});
   EXPECT_THAT(seen_, ElementsAre("e1", "e2")) << "all is as usual again";
+}
+
+TEST_P(LanderTest, WhatWasReplayedElsewhereIsMarkedHereWhoeverHandlesIt) {
+  emit("first", "sent");
+  run();
+  for (const char* key : {"k", "free"}) {
+    const Message late{{.id = key, .type = "landed", .key = key, .subject = "", .payload = "{}", .traceparent = ""},
+                       "/other",
+                       clock_.now(),
+                       1,
+                       true};
+    lander_.land({&late, 1});
+    EXPECT_TRUE(entry(key).out_of_order);
+  }
+  EXPECT_THAT(seen_, ElementsAre("free"));
+  EXPECT_EQ(late_, 1);
+  bus_.answers = true;
+  run();
+  EXPECT_EQ(late_, 2);
 }
 
 TEST_P(LanderTest, AnEventWithoutASourceIsNoneOfAnotherService) {

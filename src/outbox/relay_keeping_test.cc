@@ -112,7 +112,7 @@ TEST_P(RelayKeepingTest, OnlyWhatWentToThatBusWithinTheWindowIsGivenAgain) {
   emit("through", "both");
   const Event landed{.id = "landed", .type = "sent", .key = "k", .subject = "s", .payload = "{}", .traceparent = ""};
   db().write("land", [&](Transaction& tx) {
-    const tables::outbox::Landing one{&landed, "/other", clock_.now(), content_hash(landed, ""), 3};
+    const tables::outbox::Landing one{&landed, "/other", clock_.now(), false, content_hash(landed, ""), 3};
     tables::outbox::land(tx, std::span(&one, 1));
   });
   run();

@@ -113,6 +113,30 @@ TEST_P(StoreRows, AreLockedAndFound) {
   });
 }
 
+TEST_P(StoreRows, AreSavedWithoutARoundTripWhereTheyAreLocked) {
+  db().write("insert", [&](Transaction& tx) { tx.insert(full_pet()); });
+  db().write("save", [&](Transaction& tx) {
+    Pet pet = *tx.find_locked<Pet>("p1");
+    for (const int age : {5, 6}) {
+      pet.age = age;
+      tx.enqueue_save(pet);
+    }
+    EXPECT_EQ(pet.version, full_pet().version + 2);
+    EXPECT_EQ(tx.find<Pet>("p1"), pet);
+  });
+}
+
+TEST_P(StoreRows, AreFoundBehindAStatementInItsRoundTrip) {
+  db().write("insert", [&](Transaction& tx) { tx.insert(full_pet()); });
+  db().write("find", [&](Transaction& tx) {
+    const Transaction::Statement touch{"UPDATE pet SET age = 7 WHERE id = $1", {"p1"}};
+    const auto [touched, pet] = tx.find_behind<Pet>(touch, "p1");
+    EXPECT_EQ(touched.affected(), 1);
+    EXPECT_EQ(pet->age, 7);
+    EXPECT_EQ(tx.find_behind<Pet>(touch, "none").second, std::nullopt);
+  });
+}
+
 TEST_P(StoreRows, CountWhatAStatementTouched) {
   db().write("count", [&](Transaction& tx) {
     for (const char* id : {"a", "b", "c"}) put(tx, id, 1);

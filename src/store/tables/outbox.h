@@ -30,9 +30,11 @@ struct Landing {
   const Event* event;
   std::string_view source;
   Time time{};  // when it was emitted there
+  bool out_of_order = false;
   std::string content_hash;
   int retries_max;
 };
+
 // Where to go on reading a partition that one owns under `fence`.
 struct Position {
   int partition;

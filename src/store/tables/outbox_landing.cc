@@ -12,13 +12,14 @@ namespace {
 using seam::Rule;
 
 struct LandingArrays : EventArrays {
-  std::vector<std::int64_t> times;
+  std::vector<std::int64_t> times, out_of_order;
   std::vector<std::string> sources;
 
   explicit LandingArrays(std::span<const Landing> landings) {
     for (const Landing& one : landings) {
       add(*one.event, one.content_hash, one.retries_max);
       times.push_back(to_micros(one.time));
+      out_of_order.push_back(one.out_of_order ? 1 : 0);
       sources.emplace_back(one.source);
     }
   }
@@ -29,20 +30,20 @@ constexpr std::string_view kLand =
     "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
     "unnest($1::bigint[]) h ORDER BY h) s) "
     "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "source, created_at, updated_at) "
+    "source, out_of_order, created_at, updated_at) "
     "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, "
-    "e.at, " SKALD_NOW
+    "e.late, e.at, " SKALD_NOW
     " FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
-    "$9::text[], $10::bigint[], $11::text[], $12::bigint[]) "
-    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at) "
+    "$9::text[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[]) "
+    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at, late) "
     "ON CONFLICT (id) DO NOTHING";
 // Landing twice does nothing: where a COMMIT is lost, that is the way to know.
 constexpr std::string_view kNeverThere = "SELECT 1 WHERE $1::text IS NULL";
 
 constexpr std::string_view kLandOne =
     "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "source, created_at, updated_at, locked_by, status, live, attempts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
-    "$10, $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING";
+    "source, created_at, updated_at, out_of_order, locked_by, status, live, attempts) VALUES ($1, $2, $3, $4, $5, $6, "
+    "$7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT (id) DO NOTHING";
 // For the bug of landing what is there already.
 constexpr std::string_view kNextSeq = "SELECT '+' || (COALESCE(MAX(seq), 0) + 1) FROM skald_outbox";
 
@@ -52,12 +53,12 @@ constexpr std::string_view kLandCompleted =
     "WITH owned AS MATERIALIZED (SELECT p.id FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[]) AS "
     "w(id, fence) ON w.id = p.id WHERE p.owner = $3 AND p.fence = w.fence FOR SHARE OF p), "
     "landed AS (INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, "
-    "retries_max, source, status, live, attempts, locked_by, created_at, updated_at) "
+    "retries_max, source, status, live, attempts, locked_by, out_of_order, created_at, updated_at) "
     "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, 3, 0, "
-    "1, $3, e.at, " SKALD_NOW
+    "1, $3, e.late, e.at, " SKALD_NOW
     " FROM unnest($4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], "
-    "$12::bigint[], $13::text[], $14::bigint[]) WITH ORDINALITY "
-    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at, place) "
+    "$12::bigint[], $13::text[], $14::bigint[], $15::bigint[]) WITH ORDINALITY "
+    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at, late, place) "
     "JOIN owned ON owned.id = e.partition WHERE NOT EXISTS (SELECT 1 FROM skald_outbox b WHERE b.partition = "
     "e.partition AND b.live = 1 AND b.key = e.key) AND NOT EXISTS (SELECT 1 FROM skald_blocked_key k WHERE k.key = "
     "e.key) ORDER BY e.place ON CONFLICT (id) DO NOTHING RETURNING id) "
@@ -68,8 +69,8 @@ void land_one(Transaction& tx, const Landing& one, std::string_view worker = {})
   const Event& e = *one.event;
   const std::string id = seam::holds(Rule::landed_once) ? e.id : e.id + tx.query(kNextSeq).get<std::string>(0, 0);
   tx.enqueue(kLandOne, id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent, one.content_hash,
-             one.retries_max, one.source, one.time, tx.now(), worker, worker.empty() ? 0 : 3, worker.empty() ? 1 : 0,
-             worker.empty() ? 0 : 1);
+             one.retries_max, one.source, one.time, tx.now(), one.out_of_order, worker, worker.empty() ? 0 : 3,
+             worker.empty() ? 1 : 0, worker.empty() ? 0 : 1);
 }
 
 bool is_free(Transaction& tx, const Event& event) {
@@ -105,7 +106,7 @@ void land(Transaction& tx, std::span<const Landing> landings) {
   tx.witness(kNeverThere, landings.front().event->id);
   const LandingArrays e(landings);
   tx.enqueue(kLand, e.locks, e.ids, e.partitions, e.keys, e.types, e.subjects, e.payloads, e.traces, e.hashes,
-             e.retries, e.sources, e.times);
+             e.retries, e.sources, e.times, e.out_of_order);
 }
 
 std::unordered_set<std::string> land_completed(Transaction& tx, std::string_view worker,
@@ -119,7 +120,7 @@ std::unordered_set<std::string> land_completed(Transaction& tx, std::string_view
   }
   const LandingArrays e(landings);
   const Rows rows = tx.query(kLandCompleted, ids, fences, worker, e.ids, e.partitions, e.keys, e.types, e.subjects,
-                             e.payloads, e.traces, e.hashes, e.retries, e.sources, e.times);
+                             e.payloads, e.traces, e.hashes, e.retries, e.sources, e.times, e.out_of_order);
   std::unordered_set<std::string> landed;
   for (std::size_t i = 0; i < rows.size(); ++i) landed.insert(rows.get<std::string>(i, 0));
   return landed;
