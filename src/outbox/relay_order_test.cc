@@ -64,6 +64,31 @@ TEST_P(RelayOrderTest, AFailureIsSettledAtOnceWithItsAttempt) {
   EXPECT_EQ(entry("e1").attempts, 1);
 }
 
+TEST_P(RelayOrderTest, NothingFollowsWhatHasFailedNotEvenInAPassThatIsBeyondIt) {
+  options_.batch = 1;  // pages are as small as they may be: four
+  for (const char* id : {"e1", "e2", "e3", "e4"}) emit(id, "sent");
+  while (bus_.sent.empty()) relay_.run_once();
+  ASSERT_EQ(bus_.sent.size(), 4u);
+  emit("e5", "sent");
+  bus_.answers = true;
+  bus_.answer = Outcome::failed("not now");
+  run();
+  EXPECT_EQ(bus_.sent.size(), 4u);
+  EXPECT_EQ(status_of("e5"), EntryStatus::PENDING);
+}
+
+TEST_P(RelayOrderTest, NothingFollowsWhatIsBeingBuriedWhereADeadLetterBlocksItsKey) {
+  options_.on_dead_letter = OnDeadLetter::block;
+  emit("e1", "sent");
+  run();
+  bus_.answers = true;
+  bus_.answer = Outcome::refused("never");
+  emit("e2", "sent");
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::DEAD_LETTER);
+  EXPECT_THAT(bus_.sent, ElementsAre("e1"));
+}
+
 TEST_P(RelayOrderTest, ABusThatLosesItsEndIsGivenAlsoWhatWasNotSettledYet) {
   bus_.answers = true;
   emit("e1", "sent");
