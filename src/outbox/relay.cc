@@ -272,17 +272,10 @@ Duration Relay::idle_time() const {
   return idle;
 }
 
-void Relay::take_for_sending(const Entry& entry, bool claimed) {
-  take_in_hand(entry);
-  InHand& held = in_hand_.at(entry.id);
-  held.claimed = claimed;
-  held.on_its_way = true;
-}
-
-void Relay::take_in_hand(const Entry& entry) {
+void Relay::take_in_hand(const Entry& entry, bool claimed) {
   Lane& lane = lanes_.at(entry.partition);
   ++lane.under_way;
-  in_hand_.emplace(entry.id, InHand{.fence = lane.fence});
+  in_hand_.emplace(entry.id, InHand{lane.fence, claimed});
   if (is_last_chance(entry)) last_chance_ = entry.id;
 }
 

@@ -152,8 +152,7 @@ class Relay {
   bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
   void finish(Entry entry, Outcome outcome, Duration took);
-  void take_in_hand(const Entry& entry);
-  void take_for_sending(const Entry& entry, bool claimed);
+  void take_in_hand(const Entry& entry, bool claimed = true);
   void release_from_hand(const Entry& entry);
   void release_delivered(const Entry& entry);
   Message outgoing(const Entry& entry) const;

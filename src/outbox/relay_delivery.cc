@@ -93,14 +93,11 @@ void Relay::end_sending(Span& span, const Entry& entry, const Outcome& outcome) 
 
 void Relay::finish(Entry entry, Outcome outcome, Duration took) {
   const auto held = in_hand_.find(entry.id);
-  if (outcome.verdict != Verdict::delivered) {
-    // Nothing of its key goes on, not even in a pass that is beyond it already.
-    if (held != in_hand_.end()) held->second.on_its_way = false;
-    if (const auto lane = lanes_.find(entry.partition); lane != lanes_.end())
-      lane->second.waiting_keys.insert(entry.event.key);
-  }
   const InHand begun = held == in_hand_.end() ? InHand{} : held->second;
   if (finished_.empty()) settle_at_ = env_.clock.steady() + kSettleWithin;
+  const auto lane = lanes_.find(entry.partition);
+  // Nothing of its key goes on, not even in a pass that is beyond it already.
+  if (outcome.verdict != Verdict::delivered && lane != lanes_.end()) lane->second.waiting_keys.insert(entry.event.key);
   finished_.push_back({std::move(entry), begun, std::move(outcome), took});
 }
 

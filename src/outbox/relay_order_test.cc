@@ -77,18 +77,6 @@ TEST_P(RelayOrderTest, NothingFollowsWhatHasFailedNotEvenInAPassThatIsBeyondIt) 
   EXPECT_EQ(status_of("e5"), EntryStatus::PENDING);
 }
 
-TEST_P(RelayOrderTest, NothingFollowsWhatIsBeingBuriedWhereADeadLetterBlocksItsKey) {
-  options_.on_dead_letter = OnDeadLetter::block;
-  emit("e1", "sent");
-  run();
-  bus_.answers = true;
-  bus_.answer = Outcome::refused("never");
-  emit("e2", "sent");
-  run();
-  EXPECT_EQ(status_of("e1"), EntryStatus::DEAD_LETTER);
-  EXPECT_THAT(bus_.sent, ElementsAre("e1"));
-}
-
 TEST_P(RelayOrderTest, ABusThatLosesItsEndIsGivenAlsoWhatWasNotSettledYet) {
   bus_.answers = true;
   emit("e1", "sent");

@@ -174,7 +174,7 @@ void Relay::begin_work(Page& page) {
   }
   for (Entry& entry : page.work.send) {
     ++entry.attempts;
-    take_for_sending(entry, page.must_claim(entry, routing_));
+    take_in_hand(entry, page.must_claim(entry, routing_));
     send(entry);
   }
 }

@@ -61,9 +61,7 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
         if (!seam::holds(Rule::failing_head_blocks_key)) continue;
         break;
       case Fate::under_way:
-        if ((in.in_hand.at(entry.id).on_its_way && goes_in_order(entry, in.routing)) ||
-            !seam::holds(Rule::one_in_flight_per_key))
-          continue;
+        if (goes_in_order(entry, in.routing) || !seam::holds(Rule::one_in_flight_per_key)) continue;
         break;
       case Fate::no_room: out.no_room.insert(entry.partition); break;
       case Fate::no_bus: out.no_bus.insert(entry.partition); break;

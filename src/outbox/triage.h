@@ -31,7 +31,6 @@ bool goes_in_order(const Entry& entry, const Routing& routing);
 struct InHand {
   std::int64_t fence = 0;
   bool claimed = true;
-  bool on_its_way = false;  // to a bus, and nothing is known against it
 };
 
 struct Triage {

@@ -62,7 +62,7 @@ class TriageTest : public testing::Test {
 
 TEST_F(TriageTest, OnABusThatKeepsTheirOrderEventsOfAKeyFollowEachOther) {
   add("a", "k", "sent", EntryStatus::PROCESSING);
-  in_hand["a"] = {.on_its_way = true};
+  in_hand["a"] = {};
   add("b", "k", "sent");
   add("c", "k", "sent");
   EXPECT_EQ(ids(run().send), "");
@@ -117,7 +117,7 @@ TEST_F(TriageTest, AHeadWhoseTimeHasComeGoes) {
 TEST_F(TriageTest, WhatIsUnderWayBlocksItsKey) {
   add("a", "k", "sent", EntryStatus::PROCESSING);
   add("b", "k", "sent");
-  in_hand["a"] = {.on_its_way = true};
+  in_hand["a"] = {};
   const Triage result = run();
   EXPECT_TRUE(result.send.empty());
   EXPECT_TRUE(result.orphans.empty());
