@@ -53,7 +53,8 @@ Duration Relay::step() {
   follow_membership();
   follow_buses();
   if (!membership_.trusted()) return options_.beat / 10;
-  if (settle() || give_again() || bury_next() || run_next_single() || hand_over_leaving()) return Duration::zero();
+  if (settle() || give_again() || bury_next() || run_claimed() || run_next_single() || hand_over_leaving())
+    return Duration::zero();
   if (draining_) return kIdleMax;
   if (take_offers()) return Duration::zero();
   follow_suspicion();
@@ -96,6 +97,7 @@ void Relay::follow_membership() {
     const auto held = in_hand_.find(entry.id);
     return lane == lanes_.end() || held == in_hand_.end() || held->second.fence != lane->second.fence;
   };
+  std::erase_if(claimed_, [&](const Entry& entry) { return lost(entry) && in_hand_.erase(entry.id) <= 1; });
   std::erase_if(singles_, [&](const Entry& entry) { return lost(entry) && in_hand_.erase(entry.id) <= 1; });
   std::erase_if(burials_, [&](const Undertaker::Burial& burial) {
     return lost(burial.entry) && in_hand_.erase(burial.entry.id) <= 1;
@@ -153,10 +155,7 @@ bool Relay::settle() {
 
 void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std::vector<Undertaker::Burial>& dead) {
   std::vector<Ownership> shares;
-  for (const Finished& f : finished)
-    if (lanes_.contains(f.entry.partition) &&
-        std::ranges::find(shares, f.entry.partition, &Ownership::id) == shares.end())
-      shares.push_back(ownership(f.entry.partition));
+  for (const Finished& f : finished) note_share(shares, f.entry.partition);
   const auto ours = tables::partition::check(tx, view_->worker, shares);
   std::vector<tables::outbox::Completion> claimed, unclaimed;
   for (const Finished& f : finished) {
@@ -209,6 +208,36 @@ bool Relay::bury_next() {
   return true;
 }
 
+// What was claimed, in one transaction; what is another's by now is left to that one.
+bool Relay::run_claimed() {
+  if (claimed_.empty()) return false;
+  const Instant begun = env_.clock.steady();
+  std::vector<Entry> entries;
+  std::vector<Span> spans;
+  try {
+    db_.write("relay claimed", [&](Transaction& tx) {
+      std::vector<Ownership> shares;
+      for (const Entry& entry : claimed_) note_share(shares, entry.partition);
+      const auto ours = tables::partition::check(tx, view_->worker, shares);
+      entries.clear();
+      for (const Entry& entry : claimed_)
+        if (std::ranges::find(ours, entry.partition) != ours.end()) entries.push_back(entry);
+      handling_.call_together(tx, entries, spans);
+      complete(tx, entries, true);
+    });
+  } catch (const Unavailable&) {
+    throw;  // the database is away: nobody's fault, tried again
+  } catch (const CommitUnknown&) {
+    throw;
+  } catch (const std::exception&) {
+    run_one_by_one(claimed_);
+    return true;
+  }
+  handling_.note_delivered(entries.size(), begun, spans);
+  for (const Entry& entry : std::exchange(claimed_, {})) release_delivered(entry);
+  return true;
+}
+
 // One event alone, each of its consumers in a transaction of its own; what it
 // leads to is settled like a send.
 bool Relay::run_next_single() {
@@ -244,7 +273,9 @@ bool Relay::run_next_single() {
     // What lies behind it in its key waits for its retry.
     std::erase_if(singles_, [&](const Entry& other) {
       if (other.event.key != entry.event.key) return false;
-      release_from_hand(other);
+      const bool claimed = other.status == EntryStatus::PROCESSING;
+      if (claimed) finish(other, Outcome::cut_off("an event before it could not be handled"), Duration::zero());
+      else release_from_hand(other);
       return true;
     });
   }
@@ -276,7 +307,7 @@ void Relay::take_in_hand(const Entry& entry, bool claimed) {
   Lane& lane = lanes_.at(entry.partition);
   ++lane.under_way;
   in_hand_.emplace(entry.id, InHand{lane.fence, claimed});
-  if (is_last_chance(entry)) last_chance_ = entry.id;
+  if (is_last_chance(entry) && !goes_in_order(entry, routing_)) last_chance_ = entry.id;
 }
 
 void Relay::release_from_hand(const Entry& entry) {
@@ -304,6 +335,11 @@ bool Relay::owns(Transaction& tx, const Entry& entry) const {
   if (!lanes_.contains(entry.partition)) return false;
   const Ownership share = ownership(entry.partition);
   return !tables::partition::check(tx, view_->worker, std::span(&share, 1)).empty();
+}
+
+void Relay::note_share(std::vector<Ownership>& shares, int partition) const {
+  if (lanes_.contains(partition) && std::ranges::find(shares, partition, &Ownership::id) == shares.end())
+    shares.push_back(ownership(partition));
 }
 
 Ownership Relay::ownership(int partition) const { return {partition, view_->worker, lanes_.at(partition).fence}; }

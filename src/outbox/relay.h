@@ -7,7 +7,8 @@
 //
 // | failure                         | what happens                                    |
 // | handler throws                  | the batch is undone; its events run one by one, the failing one waits for its retry |
-// | process dies in a handler       | the next owner claims each event before it runs it; the third take-over parks it |
+// | process dies in a handler       | the next owner claims what it runs, all together; what was claimed when that one dies, too, |
+// |                                 | is run one by one by its successor, and parked at the third take-over |
 // | process dies after a send       | the next owner finds it live and sends it again, same id, same bytes |
 // | partition taken by another      | nothing of this relay's commits: the fence is checked first in every transaction |
 // | database unreachable            | nothing is lost; tried again after a pause      |
@@ -17,10 +18,11 @@
 // | partition taken from another    | the same for that partition: where its events went is not known |
 // | process dies while giving again | the next owner takes the partition over, and gives again |
 //
-// What goes to a bus that keeps order is claimed only by a successor of a dead owner: until it
-// is settled it is live, its relay alone knows that it is under way, and the worst that a crash
-// does is that it goes twice. So a pass that finds nothing else writes nothing, and what was
-// delivered is settled together with others a little later, by a commit that need not be synced.
+// What goes to a bus that keeps order is not claimed: no code runs for it that could kill its
+// process, until it is settled it is live, its relay alone knows that it is under way, and the
+// worst that a crash does is that it goes twice. So a pass that finds nothing else writes nothing,
+// and what was delivered is settled together with others a little later, by a commit that need
+// not be synced.
 //
 // run_once() and in_hand() are called by one thread; wake(), be_careful(), orderly() and
 // drain() by any.
@@ -57,7 +59,7 @@ class Relay {
   // once where nothing stands in front of it, else found by a pass. By the thread of run_once().
   void offer(Entry entry) { offered_.push_back(std::move(entry)); }
   // What comes into these partitions may be what killed its last owner: until all that is in
-  // them has been looked through, it is claimed and run one by one. Before it can be seen.
+  // them has been looked through, it is claimed before it is run. Before it can be seen.
   void be_careful(std::uint64_t partitions) { suspected_.fetch_or(partitions); }
   // The partitions that are worked on as usual: owned, and no reason to be careful.
   std::uint64_t orderly() const { return orderly_.load(); }
@@ -106,9 +108,6 @@ class Relay {
   struct Page {
     std::vector<tables::outbox::Position> positions;
     std::set<int> careful;
-    bool must_claim(const Entry& entry, const Routing& routing) const {
-      return careful.contains(entry.partition) || !goes_in_order(entry, routing);
-    }
     std::size_t limit = 0;
     Instant begun{};
     // Found and decided inside of the transaction:
@@ -135,6 +134,7 @@ class Relay {
   void write_down(Transaction& tx, std::span<const Finished> finished,
                   std::vector<dead_letter::Undertaker::Burial>& dead);
   bool bury_next();
+  bool run_claimed();
   bool run_next_single();
   bool hand_over_leaving();
   bool take_offers();
@@ -143,11 +143,12 @@ class Relay {
   bool scan_sends(Page& page);
   void sort_out(Transaction& tx, Page& page, tables::outbox::Fences fences);
   void work_on_page(Transaction& tx, Page& page);
+  void run_one_by_one(std::vector<Entry>& entries);
   void advance_lanes(const Page& page);
   void begin_work(Page& page);
   Duration idle_time() const;
 
-  void complete(Transaction& tx, std::span<const Entry> entries);
+  void complete(Transaction& tx, std::span<const Entry> entries, bool attempt_counted);
   void recover(Transaction& tx, const Entry& orphan, std::vector<dead_letter::Undertaker::Burial>& parked);
   bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
@@ -159,6 +160,7 @@ class Relay {
   void end_sending(Span& span, const Entry& entry, const Outcome& outcome) const;
   bool owns(Transaction& tx, const Entry& entry) const;
   tables::partition::Ownership ownership(int partition) const;
+  void note_share(std::vector<tables::partition::Ownership>& shares, int partition) const;
   bool blocks_keys() const { return options_.on_dead_letter == OnDeadLetter::block; }
 
   Env env_;
@@ -176,6 +178,7 @@ class Relay {
   std::unordered_map<std::string, InHand> in_hand_;
   std::string last_chance_;  // of those, the one that is sent alone: see triage.h
   std::unordered_map<std::string, int> cut_offs_;  // since an event's bus has last told what became of it
+  std::vector<Entry> claimed_;  // to be run together
   std::deque<Entry> singles_;  // to be run one by one
   std::vector<Finished> finished_;  // to be settled
   Instant settle_at_{};  // those that can wait

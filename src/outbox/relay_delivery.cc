@@ -32,10 +32,10 @@ Message Relay::outgoing(const Entry& entry) const {
   return message;
 }
 
-void Relay::complete(Transaction& tx, std::span<const Entry> entries) {
+void Relay::complete(Transaction& tx, std::span<const Entry> entries, bool attempt_counted) {
   std::vector<tables::outbox::Completion> done;
   for (const Entry& entry : entries) done.push_back({entry.id, Duration::zero()});
-  tables::outbox::complete(tx, done, view_->worker, false);
+  tables::outbox::complete(tx, done, view_->worker, attempt_counted);
 }
 
 // Each consumer in a transaction of its own, so that one that fails does not undo

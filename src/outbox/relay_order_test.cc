@@ -12,7 +12,13 @@ constexpr char kKey[] = "k";
 
 class RelayOrderTest : public RelayTest {
  protected:
-  RelayOrderTest() { bus_.ordered = true; }
+  RelayOrderTest() {
+    bus_.ordered = true;
+    routing_.add(Consumer{.name = "f", .type = "fickle", .handle = [this](Transaction&, const Message& message) {
+                            if (message.event.id == failing_) throw std::runtime_error("not now");
+                          }});
+  }
+  std::string failing_;
   static std::uint64_t bit() { return std::uint64_t{1} << partition_of(kKey); }
 };
 INSTANTIATE_TEST_SUITE_P(Databases, RelayOrderTest, kBothDatabases, name_of);
@@ -87,19 +93,49 @@ TEST_P(RelayOrderTest, ABusThatLosesItsEndIsGivenAlsoWhatWasNotSettledYet) {
   EXPECT_THAT(bus_.given, ElementsAre("e1"));
 }
 
-TEST_P(RelayOrderTest, WhereAnOwnerDiedSendsAreClaimed) {
+TEST_P(RelayOrderTest, WhereAnOwnerDiedWhatIsHandledIsClaimedTogetherFirst) {
   run();
   ASSERT_NE(relay_.orderly() & bit(), 0u);
   relay_.be_careful(bit());
-  emit("e1", "sent");
-  run();
+  for (const char* id : {"e1", "e2"}) emit(id, "local");
+  while (status_of("e2") == EntryStatus::PENDING) relay_.run_once();
   EXPECT_EQ(status_of("e1"), EntryStatus::PROCESSING);
+  EXPECT_EQ(status_of("e2"), EntryStatus::PROCESSING);
+  EXPECT_EQ(handled_, 0);
   EXPECT_EQ(relay_.orderly() & bit(), 0u);
-  bus_.answers = true;
   run();
-  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED) << "a claim is settled at once";
-  EXPECT_EQ(entry("e1").attempts, 1);
+  EXPECT_EQ(handled_, 2);
+  EXPECT_EQ(status_of("e2"), EntryStatus::COMPLETED);
+  EXPECT_EQ(entry("e2").attempts, 1);
   EXPECT_NE(relay_.orderly() & bit(), 0u) << "it has been looked through";
+}
+
+TEST_P(RelayOrderTest, WhatWasClaimedWhenAnotherDiedIsRunAlone) {
+  for (const char* id : {"e1", "e2"}) emit(id, "local");
+  change("UPDATE skald_outbox SET status = 1, attempts = 1, locked_by = 'dead'");
+  while (entry("e1").crashes == 0) relay_.run_once();
+  while (handled_ == 0) relay_.run_once();
+  EXPECT_EQ(handled_, 1);
+  EXPECT_EQ(status_of("e2"), EntryStatus::PROCESSING) << "it waits for e1";
+  run();
+  EXPECT_EQ(handled_, 2);
+  EXPECT_EQ(status_of("e2"), EntryStatus::COMPLETED);
+}
+
+TEST_P(RelayOrderTest, WhereOneOfManyThatWereClaimedFailsTheOthersAreHandled) {
+  run();
+  relay_.be_careful(bit());
+  failing_ = "e2";
+  emit("e1", "fickle");
+  emit("e2", "fickle", "k");
+  emit("e3", "fickle", "k");
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED);
+  EXPECT_EQ(status_of("e2"), EntryStatus::FAILED);
+  EXPECT_EQ(entry("e2").attempts, 1);
+  EXPECT_EQ(status_of("e3"), EntryStatus::FAILED) << "its key waits";
+  EXPECT_EQ(entry("e3").attempts, 0);
+  EXPECT_EQ(entry("e3").crashes, 0);
 }
 
 TEST_P(RelayOrderTest, LocalEventsBesideThemAreHandledUnderTheFence) {

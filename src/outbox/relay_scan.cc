@@ -13,7 +13,7 @@ using tables::outbox::Fences;
 constexpr std::size_t kPageMin = 4;
 
 bool begins_in(const Triage& work, int partition) {
-  for (const auto* list : {&work.careful, &work.send, &work.orphans, &work.forged}) {
+  for (const auto* list : {&work.claimed, &work.careful, &work.send, &work.orphans, &work.forged}) {
     if (std::ranges::find(*list, partition, &Entry::partition) != list->end()) return true;
   }
   return false;
@@ -41,17 +41,22 @@ bool Relay::scan() {
     throw;
   } catch (const std::exception&) {
     if (page.work.local.empty()) throw;
-    // Some event of the batch cannot be handled; one by one they show which.
-    for (Entry& entry : page.work.local) {
-      ++entry.attempts;
-      take_in_hand(entry);
-      singles_.push_back(std::move(entry));
-    }
+    for (const Entry& entry : page.work.local) take_in_hand(entry);
+    run_one_by_one(page.work.local);
     return true;
   }
   advance_lanes(page);
   begin_work(page);
   return true;
+}
+
+// Some event of a batch cannot be handled; one by one they show which.
+void Relay::run_one_by_one(std::vector<Entry>& entries) {
+  for (Entry& entry : entries) {
+    ++entry.attempts;
+    singles_.push_back(std::move(entry));
+  }
+  entries.clear();
 }
 
 // Several at once are better off as a page.
@@ -94,8 +99,8 @@ bool Relay::scan_sends(Page& page) {
   if (!sends_in_order_) return false;
   db_.read([&](Transaction& tx) { sort_out(tx, page, Fences::looked_at); });
   const Triage& work = page.work;
-  return work.local.empty() && work.careful.empty() && work.orphans.empty() &&
-         std::ranges::none_of(work.send, [&](const Entry& entry) { return page.must_claim(entry, routing_); });
+  return work.local.empty() && work.claimed.empty() && work.careful.empty() && work.orphans.empty() &&
+         std::ranges::all_of(work.send, [&](const Entry& entry) { return goes_in_order(entry, routing_); });
 }
 
 void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
@@ -120,11 +125,12 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
   page.work = Triage{};
   sort_out(tx, page, Fences::locked);
   handling_.call_together(tx, page.work.local, page.spans);
-  complete(tx, page.work.local);
+  complete(tx, page.work.local, false);
   std::vector<std::string> claims;
   for (const Entry& entry : page.work.send)
-    if (page.must_claim(entry, routing_)) claims.push_back(entry.id);
-  for (const Entry& entry : page.work.careful) claims.push_back(entry.id);
+    if (!goes_in_order(entry, routing_)) claims.push_back(entry.id);
+  for (const auto* list : {&page.work.claimed, &page.work.careful})
+    for (const Entry& entry : *list) claims.push_back(entry.id);
   tables::outbox::claim(tx, claims, view_->worker);
   for (const Entry& orphan : page.work.orphans) recover(tx, orphan, page.parked);
 }
@@ -167,6 +173,11 @@ void Relay::begin_work(Page& page) {
     take_in_hand(entry);
     burials_.push_back({std::move(entry), "INTEGRITY", "the content does not match its hash", blocks_keys()});
   }
+  for (Entry& entry : page.work.claimed) {
+    entry.status = EntryStatus::PROCESSING;
+    take_in_hand(entry);
+    claimed_.push_back(std::move(entry));
+  }
   for (Entry& entry : page.work.careful) {
     ++entry.attempts;
     take_in_hand(entry);
@@ -174,7 +185,7 @@ void Relay::begin_work(Page& page) {
   }
   for (Entry& entry : page.work.send) {
     ++entry.attempts;
-    take_in_hand(entry, page.must_claim(entry, routing_));
+    take_in_hand(entry, !goes_in_order(entry, routing_));
     send(entry);
   }
 }

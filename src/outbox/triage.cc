@@ -8,7 +8,7 @@ namespace {
 
 using seam::Rule;
 
-enum class Fate { local, careful, send, orphan, forged, under_way, too_early, no_room, no_bus };
+enum class Fate { local, claimed, careful, send, orphan, forged, under_way, too_early, no_room, no_bus };
 
 Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends, bool last_chance_taken) {
   const bool under_way = in.in_hand.contains(entry.id);
@@ -23,10 +23,11 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends, bool 
   if (!plan.consumers.empty() || plan.route == nullptr) {
     // An entry with a route goes through its consumers one by one first; one that
     // has killed an owner is never run among others again.
-    return in.careful.contains(entry.partition) || entry.crashes > 0 || plan.route != nullptr ? Fate::careful
-                                                                                              : Fate::local;
+    if (entry.crashes > 0 || plan.route != nullptr) return Fate::careful;
+    return in.careful.contains(entry.partition) ? Fate::claimed : Fate::local;
   }
-  return sends < in.send_max && !(last_chance_taken && is_last_chance(entry)) ? Fate::send : Fate::no_room;
+  const bool waits_alone = last_chance_taken && is_last_chance(entry) && !goes_in_order(entry, in.routing);
+  return sends < in.send_max && !waits_alone ? Fate::send : Fate::no_room;
 }
 
 }  // namespace
@@ -48,6 +49,7 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
     }
     switch (fate_of(entry, in, out.send.size(), last_chance_taken)) {
       case Fate::local: out.local.push_back(entry); continue;  // the key goes on in this transaction
+      case Fate::claimed: out.claimed.push_back(entry); continue;  // so does it here
       case Fate::careful: out.careful.push_back(entry); break;
       case Fate::send:
         out.send.push_back(entry);

@@ -35,7 +35,8 @@ struct InHand {
 
 struct Triage {
   std::vector<Entry> local;      // for consumers, in order, in this transaction
-  std::vector<Entry> careful;    // for consumers, but claimed and run one by one
+  std::vector<Entry> claimed;    // for consumers, in order, but to be claimed first
+  std::vector<Entry> careful;    // the same, and to be run one by one
   std::vector<Entry> send;       // for a bus
   std::vector<Entry> orphans;    // a dead owner had them in hand
   std::vector<Entry> forged;     // content does not match the hash

@@ -143,13 +143,17 @@ TEST_F(TriageTest, AKeyBehindABlockingDeadLetterWaits) {
   EXPECT_TRUE(run().local.empty());
 }
 
-TEST_F(TriageTest, AfterADeathEventsRunOneByOne) {
+TEST_F(TriageTest, AfterADeathEventsAreClaimedAndAfterAnotherTheyRunOneByOne) {
   add("a", "k", "local");
   add("b", "k", "local");
   careful.insert(entries[0].partition);
-  const Triage result = run();
-  EXPECT_TRUE(result.local.empty());
-  EXPECT_EQ(ids(result.careful), "a");
+  const Triage once = run();
+  EXPECT_TRUE(once.local.empty());
+  EXPECT_EQ(ids(once.claimed), "ab");
+  for (Entry& entry : entries) entry.crashes = 1;
+  const Triage twice = run();
+  EXPECT_TRUE(twice.claimed.empty());
+  EXPECT_EQ(ids(twice.careful), "a");
 }
 
 TEST_F(TriageTest, ABusThatIsDownKeepsItsKeysWaitingAndNoOthers) {
