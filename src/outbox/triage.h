@@ -18,7 +18,8 @@
 
 namespace skald::outbox {
 
-// A sent event is parked when its owner has died with it in hand so often. Many are in hand
+// A sent event is parked when its owner has died with it in hand so often (not where its bus
+// keeps order: such events are not claimed). Many are in hand
 // at once, and a machine that fails thrice in a row must not park them all: where one more
 // death would be the last, one such event is sent at a time.
 inline constexpr int kCrashesMaxSent = 3;
