@@ -51,6 +51,7 @@ Process::Process(Surroundings around)
       runner_(env_, db_, registry_,
               {[this] { return membership_.trusted() ? membership_.view()->worker : std::string(); },
                [this] { sagas_woken_ = true; },
+               [this] { sagas_woken_ = true; },
                {},
                [](std::vector<std::function<void()>> calls) {
                  for (auto& one : calls) one();

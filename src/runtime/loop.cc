@@ -27,6 +27,12 @@ void Loop::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool Loop::wake_from_wait() noexcept {
+  if (!waiting_.exchange(false)) return false;
+  wake();
+  return true;
+}
+
 Duration Loop::busy_for() const {
   const auto since = busy_since_.load();
   return since == 0 ? Duration::zero() : env_.clock.steady() - Instant(Duration(since));
@@ -37,7 +43,10 @@ void Loop::run() {
     busy_since_ = env_.clock.steady().time_since_epoch().count();
     const Duration idle = step_safely();
     busy_since_ = 0;
-    if (idle > Duration::zero() && !stopping_) wait_(idle, wakeup_);
+    if (idle <= Duration::zero() || stopping_) continue;
+    waiting_ = true;
+    wait_(idle, wakeup_);
+    waiting_ = false;
   }
 }
 

@@ -25,6 +25,8 @@ class Loop {
   void start();
   void stop();                       // waits for the step under way
   void wake() noexcept { wakeup_.set(); }
+  // Wakes it if it waits and nobody has woken it yet. False: it has not begun to wait.
+  bool wake_from_wait() noexcept;
 
   // For how long the step under way has been running; zero between steps.
   Duration busy_for() const;
@@ -39,6 +41,7 @@ class Loop {
   Wait wait_;
   Wakeup wakeup_;
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> waiting_{false};
   std::atomic<std::int64_t> busy_since_{0};  // steady microseconds, 0 between steps
   std::thread thread_;
 };

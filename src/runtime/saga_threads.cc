@@ -20,7 +20,8 @@ SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, int threads, bool r
       db_(db),
       hooks_(std::move(hooks)),
       runner_(env, db, registry_,
-              {hooks_.worker, [this] { wake_threads(); }, hooks_.announce, side_by_side, record_history}) {
+              {hooks_.worker, [this] { wake_poll(); }, [this] { wake_run(); }, hooks_.announce, side_by_side,
+               record_history}) {
   polling_ = std::make_unique<Loop>(env, "saga timers", [this] { return runner_.poll(); });
   for (int i = 0; i < threads; ++i)
     running_loops_.push_back(std::make_unique<Loop>(env, "sagas", [this] {
@@ -49,10 +50,17 @@ Duration SagaThreads::step() {
   return runner_.run_one() ? Duration::zero() : std::min(idle, runner_.ready_in());
 }
 
-void SagaThreads::wake_threads() noexcept {
+void SagaThreads::wake_poll() noexcept {
+  woken_ = true;
+  if (running_) polling_->wake();
+}
+
+// One of those that wait. Where none does, some may be about to: then all look again.
+void SagaThreads::wake_run() noexcept {
   woken_ = true;
   if (!running_) return;
-  polling_->wake();
+  for (auto& loop : running_loops_)
+    if (loop->wake_from_wait()) return;
   for (auto& loop : running_loops_) loop->wake();
 }
 

@@ -49,7 +49,8 @@ class SagaThreads final : public Sagas {
                    const StartOptions& options) override;
 
  private:
-  void wake_threads() noexcept;
+  void wake_poll() noexcept;
+  void wake_run() noexcept;
   static void side_by_side(std::vector<std::function<void()>> calls);
 
   Env env_;

@@ -93,7 +93,7 @@ class Fusion : public testing::Test {
     db.set_commit_hook(&emitter);
     Registry registry;
     registry.add(draw(seed).definition());
-    Runner runner(env_, db, registry, {[] { return "w"; }, {}, {}, {}}, {.steps = steps_max, .time = 1h});
+    Runner runner(env_, db, registry, {[] { return "w"; }, {}, {}, {}, {}}, {.steps = steps_max, .time = 1h});
     const Started begun = runner.start(registry.latest("random"), std::make_shared<Counter>(Counter{0, {1, 2, 3}}), {});
     for (;;) {
       while (runner.run_one()) {}

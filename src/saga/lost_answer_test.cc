@@ -35,12 +35,15 @@ TEST_P(LostAnswerTest, ASagaWhoseStarterWasNotToldOfItGoesOn) {
   Runner* polling = nullptr;
   // Whoever is woken looks at once, before the starter has given its saga up.
   const auto poll = [&] {
-    if (polling != nullptr) std::exchange(polling, nullptr)->poll();
+    if (Runner* const runner = std::exchange(polling, nullptr)) {
+      runner->note_due(Duration::zero());
+      runner->poll();
+    }
   };
-  Runner runner(env_, forgetful, registry_, RunnerHooks{[] { return std::string("w1"); }, poll, {}, {}, false});
+  Runner runner(env_, forgetful, registry_, RunnerHooks{[] { return std::string("w1"); }, poll, {}, {}, {}, false});
   const auto trip = Saga<Trip>("trip").local("a", adds("a")).pivot().commit().local("b", adds("b"));
   know(trip);
-  runner.note_due(Duration::zero());
+  runner.poll();
   polling = &runner;
   forgetful.forgets = true;
   const Definition& definition = registry_.latest("trip");

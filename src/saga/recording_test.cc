@@ -44,6 +44,7 @@ class RecordingTest : public SagaFixture {
                                     RunnerHooks{[] { return std::string("w1"); },
                                                 {},
                                                 {},
+                                                {},
                                                 [](std::vector<std::function<void()>> calls) {
                                                   for (auto& one : calls) one();
                                                 },

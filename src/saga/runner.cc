@@ -118,6 +118,7 @@ std::vector<std::string> Runner::held() {
 bool Runner::run_one() {
   if (draining_) return false;
   Ready ready;
+  bool more = false;
   {
     std::lock_guard lock(mutex_);
     const Instant now = env_.clock.steady();
@@ -125,7 +126,9 @@ bool Runner::run_one() {
     if (due == ready_.end()) return false;
     ready = std::move(*due);
     ready_.erase(due);
+    more = !ready_.empty();
   }
+  if (more && hooks_.wake_run) hooks_.wake_run();  // this caller is busy from here on
   const std::string id = ready.saga->row.id;
   try {
     if (ready.reload) ready.saga = reload(*ready.saga);
@@ -156,7 +159,7 @@ void Runner::try_again_later(Handle saga, const std::exception& error) {
     held_.insert(saga->row.id);
     ready_.push_back({std::move(saga), After::go_on, env_.clock.steady() + kPauseAfterError, true});
   }
-  look_at(kPauseAfterError);
+  if (hooks_.wake_run) hooks_.wake_run();
 }
 
 void Runner::let_go(const std::string& id) {
@@ -328,14 +331,18 @@ void Runner::put_back(Handle saga, After after) {
     held_.insert(saga->row.id);
     ready_.push_back({std::move(saga), after, env_.clock.steady(), false});
   }
-  if (hooks_.wake) hooks_.wake();
+  if (hooks_.wake_run) hooks_.wake_run();
 }
 
-void Runner::look_at(Duration in) {
+bool Runner::look_sooner(Duration in) {
   const std::int64_t at = ticks(env_.clock.steady() + std::min(in, kIdleMax));
   std::int64_t known = next_look_.load();
   while (at < known && !next_look_.compare_exchange_weak(known, at)) {}
-  if (hooks_.wake) hooks_.wake();
+  return at < known;
+}
+
+void Runner::look_at(Duration in) {
+  if (look_sooner(in) && hooks_.wake_poll) hooks_.wake_poll();
 }
 
 void Runner::note_due(Duration in) { look_at(std::max(in, Duration::zero())); }
@@ -367,10 +374,10 @@ Duration Runner::poll() {
     });
   } catch (...) {
     adrift_ = true;
-    look_at(kPauseAfterError);
+    look_sooner(kPauseAfterError);
     throw;
   }
-  if (next) look_at(std::max<Duration>(*next - at, Duration::zero()));
+  if (next) look_sooner(std::max<Duration>(*next - at, Duration::zero()));
   for (const auto& row : claimed) {
     std::lock_guard lock(mutex_);
     if (is_suspect(row)) suspect_ = row.id;

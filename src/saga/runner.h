@@ -91,6 +91,8 @@ class Runner {
   After step(Instance& saga, After before);
   Handle reload(const Instance& saga);
   void put_back(Handle saga, After after);
+  // poll() has to look then, or sooner. True: that is sooner than was known.
+  bool look_sooner(Duration in);
   void look_at(Duration in);
   std::vector<std::string> types() const;
   std::vector<std::string> held();

@@ -12,7 +12,8 @@ using SideBySide = std::function<void(std::vector<std::function<void()>>)>;
 
 struct RunnerHooks {
   std::function<std::string()> worker;         // this process's worker id; empty: it may own nothing now
-  std::function<void()> wake;                  // run_one() or poll() has something to do
+  std::function<void()> wake_poll;             // poll() has something to do sooner than it said
+  std::function<void()> wake_run;              // one caller of run_one() has something to do, or sooner
   std::function<void()> announce;              // other processes should poll
   SideBySide side_by_side;
   bool record = false;                         // keep a history for the checker

@@ -47,6 +47,7 @@ class SagaFixture : public testing::TestWithParam<Dialect> {
                                     RunnerHooks{[worker] { return worker; },
                                                 {},
                                                 {},
+                                                {},
                                                 [](std::vector<std::function<void()>> calls) {
                                                   for (auto& one : calls) one();
                                                 }});

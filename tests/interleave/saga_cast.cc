@@ -71,7 +71,7 @@ SagaCast::SagaCast(Stage& stage) : stage_(stage) {
   for (int i = 0; i < Stage::kSessions; ++i)
     runners_.push_back(std::make_unique<saga::Runner>(
         stage.env(i), stage.db(i), registry_,
-        saga::RunnerHooks{[worker = "w" + std::to_string(i)] { return worker; }, {}, {}, {}}));
+        saga::RunnerHooks{[worker = "w" + std::to_string(i)] { return worker; }, {}, {}, {}, {}}));
 }
 
 Started SagaCast::start(int session, const std::string& type, const std::string& id, const std::string& key) {

@@ -42,7 +42,7 @@ std::int64_t on_reconnect_delay(natsConnection*, int attempts, void* session) {
 }
 
 struct FreeMessage {
-  void operator()(natsMsg* message) const { natsMsg_Destroy(message); }
+  void operator()(natsMsg* message) const { discard(message); }
 };
 
 }  // namespace

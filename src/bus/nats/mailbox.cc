@@ -9,6 +9,7 @@
 #include <ctime>
 #include <map>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace skald {
@@ -26,9 +27,43 @@ Sessions& sessions() {
   return all;
 }
 
+// The library frees a message in a thread of its own, which is woken for each that is
+// destroyed while it sleeps. So they are destroyed many at a time.
+class Bin {
+ public:
+  void put(natsMsg* message) {
+    std::vector<natsMsg*> full;
+    {
+      const std::lock_guard lock(mutex_);
+      kept_.push_back(message);
+      bytes_ += static_cast<std::size_t>(natsMsg_GetDataLength(message));
+      if (kept_.size() < kMessagesMax && bytes_ < kBytesMax) return;
+      full.swap(kept_);
+      bytes_ = 0;
+    }
+    empty(full);
+  }
+
+ private:
+  static constexpr std::size_t kMessagesMax = 64, kBytesMax = 1 << 20;
+  static void empty(const std::vector<natsMsg*>& messages) {
+    for (natsMsg* message : messages) natsMsg_Destroy(message);
+  }
+
+  std::mutex mutex_;
+  std::vector<natsMsg*> kept_;
+  std::size_t bytes_ = 0;
+};
+
 std::string_view view(const char* text) { return text == nullptr ? std::string_view() : text; }
 
 }  // namespace
+
+// Never destroyed, as above.
+void discard(natsMsg* message) {
+  static Bin& bin = *new Bin;
+  bin.put(message);
+}
 
 std::string_view NatsMessage::reply() const { return view(natsMsg_GetReply(message_.get())); }
 
@@ -56,7 +91,7 @@ void NatsMailbox::put(Entry entry) {
       return;
     }
     entries_.push_back(std::move(entry));
-    if (entries_.size() > 1) return;
+    if (std::exchange(told_, true)) return;
   }
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);
@@ -87,9 +122,9 @@ bool NatsMailbox::is_empty() const {
 void NatsMailbox::wait(Duration longest, std::span<const int> others) {
   {
     const std::lock_guard lock(mutex_);
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto read = ::read(fd_, &count, sizeof count);
     if (!entries_.empty()) return;
+    std::uint64_t count = 0;
+    if (told_ && ::read(fd_, &count, sizeof count) > 0) told_ = false;  // else the write is on its way still
   }
   std::vector<pollfd> fds{{fd_, POLLIN, 0}};
   for (int fd : others) fds.push_back({fd, POLLIN, 0});

@@ -21,6 +21,9 @@
 
 namespace skald {
 
+// Thread safe. Gives a message back to the library, soon.
+void discard(natsMsg* message);
+
 // A message that came in, owned.
 class NatsMessage {
  public:
@@ -35,7 +38,7 @@ class NatsMessage {
 
  private:
   struct Free {
-    void operator()(natsMsg* message) const { natsMsg_Destroy(message); }
+    void operator()(natsMsg* message) const { discard(message); }
   };
   std::unique_ptr<natsMsg, Free> message_;
 };
@@ -81,6 +84,7 @@ class NatsMailbox {
   int fd_;  // an eventfd, readable while there is something
   mutable std::mutex mutex_;
   std::deque<Entry> entries_;
+  bool told_ = false;  // the eventfd was written to, or is about to be
 };
 
 }  // namespace skald
