@@ -148,24 +148,19 @@ void BookingClients::operate() {
 
 bool BookingClients::replay_dead(Service service, BookingUnit& unit) {
   std::vector<std::pair<std::string, std::string>> letters;
-  std::vector<std::string> parked;
   disks_.look(service, [&](Transaction& tx) {
     const Rows dead = tx.query(
         "SELECT d.id, o.key FROM skald_dead_letter d JOIN skald_outbox o ON o.id = d.id WHERE d.state = 'DEAD' "
         "ORDER BY d.id");
     for (std::size_t i = 0; i < dead.size(); ++i)
       letters.emplace_back(dead.get<std::string>(i, 0), dead.get<std::string>(i, 1));
-    const Rows sagas = tx.query("SELECT id FROM skald_saga WHERE status = 'NEEDS_HELP' ORDER BY id");
-    for (std::size_t i = 0; i < sagas.size(); ++i) parked.push_back(sagas.get<std::string>(i, 0));
   });
   for (const auto& [id, key] : letters) {
     unit.db().write("replay", [&](Transaction& tx) { unit.engine().replay(tx, id, "sim"); });
     unit.engine().wake(key);
     stage_.markers.hit(Marker::replayed);
   }
-  for (const std::string& id : parked)
-    unit.db().write("help", [&](Transaction& tx) { unit.engine().sagas().retry(tx, id, "sim"); });
-  return !letters.empty() || !parked.empty();
+  return !letters.empty();
 }
 
 void BookingClients::check_end() {

@@ -102,20 +102,8 @@ Duration BookingUnit::relay() {
   return again;
 }
 
-Duration BookingUnit::sagas() {
-  try {
-    return steps_.sagas();
-  } catch (const Error& error) {
-    stage_.trace.note(stage_.now(), {"  no sagas:", error.code()});
-    return 100ms;
-  }
-}
-
 std::optional<Instant> BookingUnit::wants_relay() const {
   return steps_.relay_woken() && !wake_seen_ ? stage_.now() : bus_.next_answer();
-}
-std::optional<Instant> BookingUnit::wants_sagas() const {
-  return steps_.sagas_woken() ? std::optional(stage_.now()) : std::nullopt;
 }
 
 Request request_of(std::string method, std::string path, std::string body, std::string key) {

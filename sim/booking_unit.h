@@ -44,10 +44,8 @@ class BookingUnit {
   // Each says when it wants to be called again.
   Duration beat();
   Duration relay();
-  Duration sagas();
   Duration jobs() { return steps_.jobs(); }
   std::optional<Instant> wants_relay() const;
-  std::optional<Instant> wants_sagas() const;
 
   Response call(const Caller& caller, Request request) { return routes_.dispatch_as(caller, std::move(request)); }
   Engine& engine() { return engine_; }

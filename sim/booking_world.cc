@@ -48,10 +48,6 @@ void BookingWorld::add_machine(Service service) {
         return again;
       },
       [this, index] { return unit(index).wants_relay(); });
-  if (service == Service::booking)
-    part(
-        "sagas", Actor::Kind::part, [this, index] { return unit(index).sagas(); },
-        [this, index] { return unit(index).wants_sagas(); });
   part("jobs", Actor::Kind::part, [this, index] { return unit(index).jobs(); });
 }
 
@@ -207,7 +203,7 @@ void BookingWorld::run() {
   heal();
   run_until_quiet();
   for (int round = 0; help(); ++round) {
-    if (round == kRoundsMax) throw BrokenInvariant{"B7", "dead letters or sagas still need help after every help"};
+    if (round == kRoundsMax) throw BrokenInvariant{"B7", "dead letters still need help after every help"};
     run_until_quiet();
   }
   ledger_.check_end(network_.releases());

@@ -56,6 +56,9 @@ struct Job {
   std::string name;
   Duration every;
   std::function<void()> run;      // what it throws is logged and counted
+  // For timers: asked after a run, how soon the next one must be, where that is before `every`.
+  // A run that fails is then tried again within seconds.
+  std::function<Duration()> again_in = {};
 };
 
 bool matches_type(std::string_view pattern, std::string_view type);

@@ -20,11 +20,6 @@ Response create(const Desk& desk, const Request& request, Transaction& tx) {
   const Wanted wanted = wanted_by(request);
   const Booking booking =
       desk.lifecycle->create(tx, wanted, {.actor = request.caller.subject, .traceparent = request.traceparent});
-  desk.engine.sagas().start_in(tx, desk.creation, Creation{booking.id},
-                               {.key = booking.number,
-                                .on_duplicate = skald::OnDuplicate::allow,
-                                .id = booking.id,
-                                .traceparent = request.traceparent});
   tx.after_commit([env = desk.env, id = request.request_id, booking] {
     golf::log(env, "[REQ-" + id + "]", "booking CREATED", booking.id,
               {{"requestId", id},

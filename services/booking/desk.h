@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "booking/booking.h"
-#include "booking/creation.h"
 #include "booking/lifecycle.h"
 
 namespace booking {
@@ -14,7 +13,6 @@ struct Desk {
   skald::Env env;
   Options options;
   std::shared_ptr<Lifecycle> lifecycle;
-  skald::Saga<Creation> creation;
 
   skald::Database& db() const { return engine.database(); }
 };

@@ -68,10 +68,9 @@ golf::BookingNews news_of(const Booking& booking) {
   return news;
 }
 
-Lifecycle::Lifecycle(skald::Env env, Options options, skald::Sagas& sagas)
+Lifecycle::Lifecycle(skald::Env env, Options options)
     : env_(env),
       options_(std::move(options)),
-      sagas_(sagas),
       payments_(std::make_unique<Ledger>(options_.charge_max)) {}
 
 Booking Lifecycle::create(Transaction& tx, const Wanted& wanted, const Cause& cause) {
@@ -105,7 +104,6 @@ Booking Lifecycle::locked(Transaction& tx, const std::string& id) {
 }
 
 void Lifecycle::on_reserved(Transaction& tx, const golf::SlotReserved& answer, const Cause& cause) {
-  end_saga(tx, answer.booking_id);
   Booking booking = locked(tx, answer.booking_id);
   if (was_confirmed(booking) && skald::seam::holds(Rule::answer_known_again)) return;
   const bool charged_first = !skald::seam::holds(Rule::charged_when_confirmed) && payments_->charge(tx, booking);
@@ -125,7 +123,6 @@ void Lifecycle::on_reserved(Transaction& tx, const golf::SlotReserved& answer, c
 }
 
 void Lifecycle::on_refused(Transaction& tx, const golf::SlotReserveFailed& answer, const Cause& cause) {
-  end_saga(tx, answer.booking_id);
   Booking booking = locked(tx, answer.booking_id);
   if (booking.status == Status::PENDING) fail(tx, booking, reason_of(answer.code), cause);
 }
@@ -147,7 +144,6 @@ void Lifecycle::expire(Transaction& tx, const std::string& id, const Cause& caus
 
 Booking Lifecycle::cancel(Transaction& tx, const std::string& id, CancelKind kind, const std::string& reason,
                           const Cause& cause) {
-  end_saga(tx, id);
   Booking booking = locked(tx, id);
   if (booking.status != Status::PENDING && booking.status != Status::CONFIRMED) refuse_transition(booking, "cancelled");
   const skald::Duration before = booking.starts_at - tx.now();
@@ -216,15 +212,6 @@ void Lifecycle::release(Transaction& tx, Booking& booking, const Cause& cause) {
            .subject = booking.id,
            .payload = skald::to_json(golf::SlotRelease{booking.id, booking.slot_id}),
            .traceparent = cause.traceparent});
-}
-
-// The timer's saga needs to wait no longer. It has ended by itself where time was up. Before
-// the booking is locked: the saga, too, takes its own row first.
-void Lifecycle::end_saga(Transaction& tx, const std::string& id) {
-  try {
-    sagas_.signal(tx, id, "answered", "{}", id + ".answered");
-  } catch (const skald::NotFound&) {
-  } catch (const Conflict&) {}
 }
 
 void Lifecycle::tell(Transaction& tx, const Booking& booking, const std::string& type, const Cause& cause) {

@@ -36,7 +36,7 @@ enum class CancelKind { customer, admin, system };
 
 class Lifecycle {
  public:
-  Lifecycle(skald::Env env, Options options, skald::Sagas& sagas);
+  Lifecycle(skald::Env env, Options options);
 
   // Stale where the time that is wanted is not known here.
   Booking create(skald::Transaction& tx, const Wanted& wanted, const Cause& cause);
@@ -61,12 +61,10 @@ class Lifecycle {
   void record(skald::Transaction& tx, Booking& booking, Happening what, const Cause& cause);
   void fail(skald::Transaction& tx, Booking& booking, golf::Reason reason, const Cause& cause);
   void release(skald::Transaction& tx, Booking& booking, const Cause& cause);
-  void end_saga(skald::Transaction& tx, const std::string& id);
   void tell(skald::Transaction& tx, const Booking& booking, const std::string& type, const Cause& cause);
 
   skald::Env env_;
   Options options_;
-  skald::Sagas& sagas_;
   std::unique_ptr<Payments> payments_;
 };
 

@@ -26,6 +26,7 @@ class JobBoard {
     Instant look_at{};         // when it may be due, by our own clock
   };
   void look(Posted& posted);
+  void set(Posted& timer);
 
   Env env_;
   Database& db_;

@@ -350,16 +350,11 @@ namespace runtime {
 
 Duration Steps::beat() { return engine_.threads_->beat(); }
 Duration Steps::relay() { return engine_.threads_->relay(); }
-Duration Steps::sagas() { return engine_.threads_->sagas_.step(); }
 Duration Steps::jobs() { return engine_.threads_->jobs_.run_once(); }
 bool Steps::relay_woken() const { return engine_.threads_->relay_.has_work(); }
-bool Steps::sagas_woken() const { return engine_.threads_->sagas_.woken(); }
 bool Steps::relay_idle() const { return engine_.threads_->relay_.in_hand() == 0; }
 void Steps::leave() { engine_.threads_->membership_.leave(); }
-void Steps::drain() {
-  engine_.threads_->relay_.drain();
-  engine_.threads_->sagas_.drain();
-}
+void Steps::drain() { engine_.threads_->relay_.drain(); }
 
 }  // namespace runtime
 

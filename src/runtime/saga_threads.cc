@@ -44,20 +44,12 @@ void SagaThreads::stop() {
   for (auto& loop : running_loops_) loop->stop();
 }
 
-Duration SagaThreads::step() {
-  woken_ = false;
-  const Duration idle = runner_.poll();
-  return runner_.run_one() ? Duration::zero() : std::min(idle, runner_.ready_in());
-}
-
 void SagaThreads::wake_poll() noexcept {
-  woken_ = true;
   if (running_) polling_->wake();
 }
 
 // One of those that wait. Where none does, some may be about to: then all look again.
 void SagaThreads::wake_run() noexcept {
-  woken_ = true;
   if (!running_) return;
   for (auto& loop : running_loops_)
     if (loop->wake_from_wait()) return;

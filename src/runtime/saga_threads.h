@@ -24,10 +24,6 @@ class SagaThreads final : public Sagas {
   void stop();
   void note_due(Duration in) { runner_.note_due(in); }
 
-  // Without threads: what they do in one round, and whether there are news for it.
-  Duration step();
-  bool woken() const { return woken_; }
-  void drain() { runner_.drain(); }
   // For how long the slowest of the steps under way has been running.
   Duration busy_for() const;
 
@@ -59,7 +55,6 @@ class SagaThreads final : public Sagas {
   saga::Registry registry_;
   saga::Runner runner_;
   std::atomic<bool> running_{false};
-  std::atomic<bool> woken_{false};       // since the last step()
   std::unique_ptr<Loop> polling_;
   std::vector<std::unique_ptr<Loop>> running_loops_;
 };

@@ -1,5 +1,5 @@
 // An engine that is never started: whoever holds its steps calls them instead of its threads,
-// one at a time and in any order. The simulator does.
+// one at a time and in any order. The simulator does, of services without sagas of the engine's.
 #pragma once
 
 #include "skald/engine.h"
@@ -14,12 +14,10 @@ class Steps {
   // They throw what the database throws.
   Duration beat();
   Duration relay();
-  Duration sagas();
   Duration jobs();
 
   // Whether there are news for the step since it was last called.
   bool relay_woken() const;
-  bool sagas_woken() const;
   // Nothing that was begun waits for its end.
   bool relay_idle() const;
 

@@ -36,13 +36,6 @@ TEST_P(BookingPaths, ABookingIsConfirmedByItself) {
   until([&] { return told(made.id) == std::vector<std::string>{"CONFIRMED"}; }, "the customer is told");
   EXPECT_THAT(history(made.id), ElementsAre("CREATED", "CONFIRMED"));
   EXPECT_EQ(show(made.number).id, made.id);
-  until(
-      [&] {
-        const auto saga =
-            booking_.database->read_result([&](Transaction& tx) { return booking_.engine->sagas().find(tx, made.id); });
-        return saga && saga->status == SagaStatus::COMPLETED;
-      },
-      "the saga has ended");
   expect_invariants();
 }
 
