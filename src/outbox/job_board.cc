@@ -10,8 +10,6 @@ namespace {
 constexpr Duration kLongestSleep = std::chrono::hours(1);
 // A timer is due again after this where its run does not say when: it failed, or its worker died.
 constexpr Duration kTimerTriedAgain = 5s;
-// Another worker's timer is looked at this often, since it may be set to an earlier time than was seen.
-constexpr Duration kTimerWatched = 15s;
 
 }  // namespace
 
@@ -39,7 +37,6 @@ void JobBoard::look(Posted& posted) {
       ours = tables::job::is_due(tx, due, job.every) && tables::job::take(tx, job.name, job.every, again);
       wait = ours ? again : std::max<Duration>(due - tx.now(), Duration::zero());
     });
-    if (!ours && timer) wait = std::min(wait, kTimerWatched);
     posted.look_at = env_.clock.steady() + wait;
     if (!ours) return;
     job.run();
