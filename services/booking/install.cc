@@ -27,7 +27,8 @@ void expire_due(const Desk& desk) {
 // All have the same time to live: what is made from now on is due after the oldest that is there.
 Duration oldest_due_in(const Desk& desk) {
   return desk.db().read_result([&](Transaction& tx) {
-    const auto oldest = tx.query("SELECT created_at FROM booking_record WHERE status = 'PENDING' ORDER BY created_at LIMIT 1");
+    const auto oldest =
+        tx.query("SELECT created_at FROM booking_record WHERE status = 'PENDING' ORDER BY created_at LIMIT 1");
     return oldest.empty() ? desk.options.timeout : oldest.get<Time>(0, 0) + desk.options.timeout - tx.now();
   });
 }

@@ -69,9 +69,7 @@ golf::BookingNews news_of(const Booking& booking) {
 }
 
 Lifecycle::Lifecycle(skald::Env env, Options options)
-    : env_(env),
-      options_(std::move(options)),
-      payments_(std::make_unique<Ledger>(options_.charge_max)) {}
+    : env_(env), options_(std::move(options)), payments_(std::make_unique<Ledger>(options_.charge_max)) {}
 
 Booking Lifecycle::create(Transaction& tx, const Wanted& wanted, const Cause& cause) {
   const auto [slot, number] = slot_and_number(tx, wanted.slot_id, env_.random);

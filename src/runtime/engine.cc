@@ -35,7 +35,10 @@ constexpr Duration kStuckAfter = std::chrono::seconds(30);
 // A saga's remote call may take its time.
 constexpr Duration kStuckCallAfter = std::chrono::minutes(5);
 // Announcements under load are gathered for this long; a lone one goes at once.
-constexpr Duration kAnnouncementGap = std::chrono::milliseconds(2);
+// Between two notifications. Where many come, fewer are sent: each is a transaction, and lets
+// other workers look at a page of its own.
+constexpr Duration kGapMin = std::chrono::milliseconds(2), kGapMax = std::chrono::milliseconds(16);
+constexpr int kFew = 2;
 constexpr Duration kForever = std::chrono::hours(1);
 
 outbox::Identity identity_of_process() {
@@ -84,7 +87,10 @@ class Engine::Threads {
     db_.migrate(tables::kComponent, tables::migrations());
     db_.migrate(isolation::kComponent, isolation::isolation_migrations());
     db_.set_commit_hook(&emitter_);
-    db_.set_announcement_waker([this] { announcing_.wake(); });
+    db_.set_announcement_waker([this] {
+      ++announcements_;
+      announcing_.wake();
+    });
     for (Job& job : runtime::housekeeping(db_, options_)) jobs_.add(std::move(job));
   }
 
@@ -202,8 +208,9 @@ class Engine::Threads {
   }
 
   Duration announce() {
+    gap_ = announcements_.exchange(0) > kFew ? std::min(2 * gap_, kGapMax) : kGapMin;
     if (!db_.flush_announcements()) return kForever;
-    pause_.wait(kAnnouncementGap);
+    pause_.wait(gap_);
     return Duration::zero();
   }
 
@@ -244,6 +251,8 @@ class Engine::Threads {
   std::unique_ptr<Listener> listener_;
   std::atomic<std::size_t> relay_in_hand_{0};
   std::atomic<bool> buses_ready_{true};
+  Duration gap_ = kGapMin;
+  std::atomic<int> announcements_{0};  // asked for since the last were sent
   Wakeup pause_;  // nobody sets it
   bool running_ = false;
   Loop relaying_, beating_, announcing_, working_;

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include "store_postgres_fixture.h"
+#include "support/hand_clock.h"
 
 namespace skald::test {
 namespace {
@@ -47,6 +48,29 @@ TEST_F(Postgres, TellsOthersOfALoneCommitBehindItAndOfManyTogether) {
   EXPECT_EQ(hear(*listener), (std::vector<int>{3, 17}));
   for (int i = 0; hook.untold == 0 && i < 1000; ++i) emit(("m" + std::to_string(i)).c_str());
   EXPECT_EQ(hook.untold, 1) << "one that follows at once is left to the flush";
+}
+
+TEST_F(Postgres, TellsOfNoneAloneWhereManyCome) {
+  HandClock clock;
+  const auto busy = open_postgres({clock, *random_, silent_observer()}, {.url = database_->address()});
+  NeighbourlyHook hook;
+  busy->set_commit_hook(&hook);
+  int commits = 0;
+  const auto is_told_alone = [&] {
+    hook.told.clear();
+    busy->write("produce", [&](Transaction& tx) {
+      const std::string key = "k" + std::to_string(++commits);
+      tx.emit({.id = "", .type = "t", .key = key, .subject = "", .payload = "{}", .traceparent = ""});
+    });
+    if (hook.told.empty()) busy->announce(hook.news.partitions);
+    return !hook.told.empty();
+  };
+  EXPECT_TRUE(is_told_alone());
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(is_told_alone());
+  clock.advance(2ms);
+  EXPECT_FALSE(is_told_alone());
+  clock.advance(16ms);
+  EXPECT_TRUE(is_told_alone());
 }
 
 TEST_F(Postgres, OffersALoneEventWithTheNewsOfItUnlessItIsTooLong) {

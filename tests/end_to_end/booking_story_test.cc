@@ -49,8 +49,9 @@ TEST_P(BookingStory, IsToldInOrderByAllServicesUnderTheNumberAndUnderTheId) {
       "booking: booking.confirmed emitted", "notify: booking.confirmed handled by notify",
       "booking: booking.cancelled emitted"};
   EXPECT_EQ(in_order(lines, expected), expected) << testing::PrintToString(lines);
-  for (const char* line : {"booking: CREATED by kim", "booking: CONFIRMED by course", "booking: CANCELLED by kim",
-                           "booking: charge", "booking: refund", "course: 2 seats of ", "notify: CONFIRMED told by log"})
+  for (const char* line :
+       {"booking: CREATED by kim", "booking: CONFIRMED by course", "booking: CANCELLED by kim", "booking: charge",
+        "booking: refund", "course: 2 seats of ", "notify: CONFIRMED told by log"})
     EXPECT_THAT(lines, Contains(testing::StartsWith(line)));
   EXPECT_EQ(by_number.owner, "kim");
   EXPECT_EQ(told_by(story(made.id)), lines);

@@ -54,10 +54,20 @@ void Announcer::announce(std::span<const int> partitions) {
   const Partitions news = set_of(partitions);
   if (news.none()) return;
   note(news);
-  if (!send_alone() && waker_) waker_();
+  if ((is_one_of_many() || !send_alone()) && waker_) waker_();
+}
+
+// The question itself counts.
+bool Announcer::is_one_of_many() {
+  const Instant now = env_.clock.steady();
+  std::lock_guard lock(noted_mutex_);
+  const Instant before = std::exchange(asked_[oldest_], now);
+  oldest_ = (oldest_ + 1) % kMany;
+  return before != Instant{} && now - before < kManyWithin;
 }
 
 std::string Announcer::claim_alone(std::span<const int> partitions) {
+  if (is_one_of_many()) return {};
   const std::unique_lock sending(sending_mutex_, std::try_to_lock);
   if (!sending || !is_alone()) return {};
   sent_ = env_.clock.steady();

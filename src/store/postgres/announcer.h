@@ -2,6 +2,7 @@
 // of business transactions would serialise all commits. Thread safe.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <functional>
 #include <memory>
@@ -41,7 +42,12 @@ class Announcer {
 
  private:
   static constexpr Duration kLoneAfter = 2ms;
+  // So many within this time, and none of them is a lone one: notifications are
+  // transactions, and each lets others look.
+  static constexpr std::size_t kMany = 8;
+  static constexpr Duration kManyWithin = 16ms;
 
+  bool is_one_of_many();
   bool send_alone();
   bool is_alone() const { return !sent_ || env_.clock.steady() - *sent_ >= kLoneAfter; }
   void note(const Partitions& partitions);
@@ -53,6 +59,8 @@ class Announcer {
   std::function<void()> waker_;
   std::mutex noted_mutex_;
   Partitions noted_;
+  std::array<Instant, kMany> asked_{};       // the last times, in a ring; under noted_mutex_, too
+  std::size_t oldest_ = 0;
   std::mutex sending_mutex_;                 // guards what follows
   std::optional<Instant> sent_;
   std::unique_ptr<Connection> connection_;   // opened by the first flush

@@ -1,6 +1,7 @@
 #include "store/sqlite/database.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "env/seam.h"
 #include "store/commit_hook.h"
@@ -24,6 +25,7 @@ struct Entered {
 
 constexpr int kDone = 1, kLead = 2;
 constexpr int kCarefulCallers = 512;
+constexpr int kPatience = 64;  // times; one is about a microsecond where nobody else can run
 
 struct SqliteDatabase::Caller {
   std::string_view name;
@@ -121,6 +123,7 @@ std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_batch() {
   std::deque<Caller*> again;  // lost their transaction through a neighbour's fault
   do {
     const auto open = run_bodies(batch, again);
+    expected_ = open.size();
     const std::exception_ptr failure = open.empty() ? nullptr : commit();
     for (Caller* caller : open) {
       if (!caller->answered_early) caller->failure = failure ? failure : caller->refusal;
@@ -129,11 +132,14 @@ std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_batch() {
   return batch;
 }
 
-// Opens a physical transaction and fills it: the callers that are in it.
+// Opens a physical transaction and fills it: the callers that are in it. Those of the last
+// batch were woken together, and come again one by one: the first of them gives way to the
+// others a few times, or each commit of many would be followed by one of a few.
 std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Caller*>& batch,
                                                                 std::deque<Caller*>& again) {
   const Instant begun = env_.clock.steady();
   std::vector<Caller*> open;
+  int patience = kPatience;
   for (bool first = true;; first = false) {
     const bool full = open.size() >= options_.batch_max || env_.clock.steady() - begun > options_.batch_time_max;
     if (full && !first) return open;
@@ -143,6 +149,10 @@ std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Call
       again.pop_front();
     } else {
       caller = next_in_queue();
+      if (caller == nullptr && open.size() < expected_ && patience-- > 0) {
+        std::this_thread::yield();
+        continue;
+      }
       if (caller == nullptr) return open;
       batch.push_back(caller);
     }

@@ -74,11 +74,12 @@ class SqliteDatabase final : public Database {
   std::deque<Caller*> queue_;
   bool led_ = false;                                // somebody runs batches
 
-  std::mutex physical_;                             // taken before queue_mutex_; guards the four below
+  std::mutex physical_;                             // taken before queue_mutex_; guards the five below
   std::unique_ptr<Connection> writer_;
   std::exception_ptr stopped_;                      // set by a failed sync
   Time last_time_{};
   Instant last_steady_{};
+  std::size_t expected_ = 0;                        // callers in one commit, by the last
 
   std::mutex readers_mutex_;
   std::condition_variable reader_free_;
