@@ -1,6 +1,7 @@
 #include "sim/booking_network.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "golf/ways.h"
 #include "sim/booking_broker.h"
@@ -58,6 +59,7 @@ void BookingBus::follow_broker() {
   if (phase_ != Phase::down && (!there || run_ != broker_->run())) {
     phase_ = Phase::down;
     again_.clear();
+    break_off();
   }
   if (phase_ == Phase::down && there) {
     sound_ = sound_ && run_ == broker_->run();
@@ -162,6 +164,13 @@ void BookingBus::cut_off(std::deque<Sending>& queue) {
   for (Sending& one : queue) dones.push_back(std::move(one.done));
   queue.clear();
   end(std::move(dones), Outcome::cut_off("an event before it did not get through"));
+}
+
+// No answer comes over a connection that broke, whatever became of what it is for.
+void BookingBus::break_off() {
+  for (UnderWay& one : std::exchange(under_way_, {}))
+    end(std::move(one.dones), Outcome::cut_off("the connection broke"));
+  for (auto& [partition, queue] : queues_) cut_off(queue);
 }
 
 void BookingBus::poll(Duration, std::span<const int>) {

@@ -99,6 +99,7 @@ class BookingBus final : public Bus {
   bool is_busy(int partition) const;
   void end(std::vector<Done> dones, const Outcome& outcome);
   void cut_off(std::deque<Sending>& queue);
+  void break_off();
 
   Stage& stage_;
   BookingNetwork& network_;

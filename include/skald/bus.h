@@ -78,8 +78,9 @@ class Bus {
   // again what was delivered within the last minutes, oldest first, and says resume().
   // If it cannot be finished, it is asked for from the start.
 
-  // `lost` is called inside of poll() whenever that begins; it must not throw. Without
-  // it nobody keeps anything, and the bus goes on by itself.
+  // `lost` is called inside of poll() whenever that begins; it must not throw. Before it all
+  // that was on its way has ended: nothing is told to be delivered to the end that may have
+  // lost it. Without `lost` nobody keeps anything, and the bus goes on by itself.
   virtual void on_loss(std::function<void()> /*lost*/) {}
   // Holds the bus: for a keeper that took over events of another, and does not know
   // what became of them. `lost` is called where the bus is not ready; else
