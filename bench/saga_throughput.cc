@@ -58,6 +58,7 @@ void measure_saga_throughput(Server& server, const Options& options, Report& rep
   report.chart("Order sagas on PostgreSQL, 64 in flight", "sagas per second", std::move(bars));
   const double by_steps = rates.at(hand_steps().name);
   report.check("order saga, against a hand-written transaction per step", at_least(1.5), ours / by_steps);
+  report.check("order saga, against one hand-written transaction", at_least(0.7), ours / rates.at(hand_fused().name));
   report.check("order saga, against one hand-written transaction, pipelined", at_least(0.7),
                ours / rates.at(hand_pipelined().name));
   report.check("order saga with a commit per step, against the same by hand", at_least(0.7),
