@@ -8,6 +8,9 @@
 namespace bench {
 namespace {
 
+// Processes beside each other take orders for other products at any one time.
+constexpr std::int64_t kOrdersApart = 1'005'000;
+
 bool is_own(const std::string& peer) { return peer.starts_with("skald") || peer.starts_with("hand"); }
 
 }  // namespace
@@ -92,7 +95,7 @@ std::unique_ptr<Child> Match::producer(double rate, double seconds) {
 }
 
 std::unique_ptr<Child> Match::sagas(int in_flight, double seconds, int which) {
-  auto child = std::make_unique<Child>(command("sagas", in_flight, seconds, 0, which));
+  auto child = std::make_unique<Child>(command("sagas", in_flight, seconds, which * kOrdersApart, which));
   child->expect("ready");
   return child;
 }

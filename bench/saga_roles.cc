@@ -1,7 +1,8 @@
 // The order sagas of Skald and by hand, in a process of their own. NAME is
 //   skald:fused:CONNECTIONS | skald:committed:… | skald:shared:… | skald:exclusive:… | skald:sleepers:…
 //   hand:steps:CONNECTIONS | hand:fused:… | hand:pipelined:… | hand:batched:STEPS
-// and RATE is how many are in flight at once. URL is PostgreSQL's or a file of SQLite.
+// RATE is how many are in flight at once, COUNT of skald:fused the number of the first order; URL is PostgreSQL's or a
+// file of SQLite.
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -86,7 +87,7 @@ std::vector<Stamp> run_orders(const Role& role, const Name& name, const Surround
   say("ready");
   hear("go");
   return closed_loop(static_cast<int>(role.rate), role.seconds, [&](int, std::int64_t n) {
-    if (!skald::has_ended(engine.sagas().run(saga, order_of(n)).status))
+    if (!skald::has_ended(engine.sagas().run(saga, order_of(role.count + n)).status))
       throw std::runtime_error("a saga was not run to its end");
   });
 }

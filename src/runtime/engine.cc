@@ -13,6 +13,7 @@
 #include "outbox/lander.h"
 #include "outbox/membership.h"
 #include "outbox/relay.h"
+#include "runtime/announcement_gap.h"
 #include "runtime/housekeeping.h"
 #include "runtime/loop.h"
 #include "runtime/receiving.h"
@@ -34,11 +35,6 @@ using runtime::Wakeup;
 constexpr Duration kStuckAfter = std::chrono::seconds(30);
 // A saga's remote call may take its time.
 constexpr Duration kStuckCallAfter = std::chrono::minutes(5);
-// Announcements under load are gathered for this long; a lone one goes at once.
-// Between two notifications. Where many come, fewer are sent: each is a transaction, and lets
-// other workers look at a page of its own.
-constexpr Duration kGapMin = std::chrono::milliseconds(2), kGapMax = std::chrono::milliseconds(16);
-constexpr int kFew = 2;
 constexpr Duration kForever = std::chrono::hours(1);
 
 outbox::Identity identity_of_process() {
@@ -208,9 +204,9 @@ class Engine::Threads {
   }
 
   Duration announce() {
-    gap_ = announcements_.exchange(0) > kFew ? std::min(2 * gap_, kGapMax) : kGapMin;
+    const Duration gap = announcement_gap_.next(announcements_.exchange(0));
     if (!db_.flush_announcements()) return kForever;
-    pause_.wait(gap_);
+    pause_.wait(gap);
     return Duration::zero();
   }
 
@@ -251,7 +247,7 @@ class Engine::Threads {
   std::unique_ptr<Listener> listener_;
   std::atomic<std::size_t> relay_in_hand_{0};
   std::atomic<bool> buses_ready_{true};
-  Duration gap_ = kGapMin;
+  runtime::AnnouncementGap announcement_gap_;
   std::atomic<int> announcements_{0};  // asked for since the last were sent
   Wakeup pause_;  // nobody sets it
   bool running_ = false;
