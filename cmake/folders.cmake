@@ -5,9 +5,9 @@
 #   skald_folder(outbox DEPS store bus LIBS OpenSSL::Crypto)
 #
 # compiles *.cc below the folder (tests aside) into skald_outbox, and *_test.cc
-# into outbox_test, which ctest runs.
+# into outbox_test, which ctest runs. SEQUENTIAL: no thread is started in its tests.
 function(skald_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SEQUENTIAL" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -32,15 +32,25 @@ function(skald_folder name)
     list(TRANSFORM ARG_TEST_DEPS PREPEND skald_)
     skald_test(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE skald_${name} ${ARG_TEST_DEPS})
-    skald_unit_test(${name}_test)
+    if(ARG_SEQUENTIAL)
+      skald_unit_test(${name}_test SEQUENTIAL)
+    else()
+      skald_unit_test(${name}_test)
+    endif()
   endif()
 endfunction()
 
-# What also runs under the sanitizers: `unit` to ctest, `all_tests` to the build.
-add_custom_target(all_tests)
+# What also runs under the sanitizers: `unit` to ctest, `unit_tests` to the build; and where threads
+# are started, so that ThreadSanitizer has something to see, `threaded` and `threaded_tests`.
+add_custom_target(unit_tests)
+add_custom_target(threaded_tests)
 function(skald_unit_test name)
   set_property(TEST ${name} APPEND PROPERTY LABELS unit)
-  add_dependencies(all_tests ${name})
+  add_dependencies(unit_tests ${name})
+  if(NOT "SEQUENTIAL" IN_LIST ARGN)
+    set_property(TEST ${name} APPEND PROPERTY LABELS threaded)
+    add_dependencies(threaded_tests ${name})
+  endif()
 endfunction()
 
 # A gtest program that ctest runs as one test.

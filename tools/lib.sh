@@ -35,15 +35,15 @@ build() {
 # program PRESET NAME: where the built program lies.
 program() { find "$root/build/$1" -type f -name "$2" -perm -u+x -print -quit; }
 
-# Starts a private PostgreSQL that ends with this shell, however that ends, and
-# exports its URL as SKALD_TEST_PG.
+# start_postgres [SETTING=VALUE...]: a private PostgreSQL that ends with this shell, however that
+# ends; exports its URL as SKALD_TEST_PG.
 start_postgres() {
   postgres_dir=$(mktemp -d "${TMPDIR:-/tmp}/skald-postgres.XXXXXX")
   trap stop_postgres EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
   say "starting a private PostgreSQL"
-  SKALD_TEST_PG=$("$root/tools/private_postgres.sh" start "$postgres_dir" 2>"$postgres_dir/start.log") || {
+  SKALD_TEST_PG=$("$root/tools/private_postgres.sh" start "$postgres_dir" "$@" 2>"$postgres_dir/start.log") || {
     cat "$postgres_dir/start.log" >&2
     return 1
   }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A PostgreSQL server of one's own, with default durability, on a free port. After a crash it
 # syncs its files with one call instead of one each: that takes seconds less.
-#   tools/private_postgres.sh start DIR   prints the URL; DIR exists, and is empty or was
+#   tools/private_postgres.sh start DIR [SETTING=VALUE...]
+#                                         prints the URL; DIR exists, and is empty or was
 #                                         stopped: then it is on the same port again
 #   tools/private_postgres.sh stop DIR    at once, without a clean shutdown
 # PostgreSQL refuses to run as root: root runs it as the user postgres, who must
@@ -9,6 +10,7 @@
 set -euo pipefail
 
 action=${1:?start or stop} dir=$(readlink -f "${2:?the directory of the server}")
+settings=("${@:3}")
 bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 
 as_owner() {
@@ -35,7 +37,8 @@ start() {
   for attempt in 1 2 3; do
     port=$(cat "$dir/port" 2>/dev/null || free_port)
     if as_owner "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 start -o "-p $port -c max_connections=200 \
-        -c recovery_init_sync_method=syncfs -c listen_addresses=127.0.0.1 -c unix_socket_directories='$dir'" \
+        -c recovery_init_sync_method=syncfs -c listen_addresses=127.0.0.1 -c unix_socket_directories='$dir' \
+        ${settings[*]/#/-c }" \
       >&2; then
       echo "$port" >"$dir/port"
       echo "postgresql://postgres@127.0.0.1:$port/postgres"
