@@ -16,9 +16,9 @@
 // no effects but through what they are given:
 //
 // | a step throws      | what it means             | what happens                              |
-// | Refused, Invalid   | the business says no      | what was done is undone in reverse        |
+// | Refused            | the business says no      | what was done is undone in reverse        |
 // | Stale, Busy, …     | a passing trouble         | tried again as retry() says, then undone  |
-// | CommitUnknown      | nobody knows (remote)     | asked again with the same key, never guessed |
+// | CommitUnknown, …   | nobody knows (remote)     | asked again with the same key, never guessed |
 // | after the pivot    | there is no way back      | tried again until it works or a person is called |
 //
 // A definition that makes no sense is refused when it is added to an engine, with a
@@ -106,6 +106,7 @@ class Saga {
     add(saga::Kind::child, std::move(name), {});
     last().child_type = other.definition().type;
     last().child_version = other.definition().version;
+    last().child_deadline = other.definition().deadline;
     last().make_child = [make](const void* state) { return RawJson{to_json(make(*static_cast<const State*>(state)))}; };
     last().receive = [then](Local& step, void* state, const RawJson& ended) {
       then(step, *static_cast<State*>(state), from_json<Child>(ended.text));

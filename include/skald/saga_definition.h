@@ -114,6 +114,7 @@ struct Step {
   std::string signal = {};
   std::string child_type = {};
   int child_version = 1;
+  std::optional<Duration> child_deadline = {};
   std::function<RawJson(const void*)> make_child = {};
   std::function<void(Local&, void*, const RawJson&)> receive = {};  // a signal's payload, a child's end
 };

@@ -53,9 +53,8 @@ Trouble trouble_of(std::exception_ptr error, const Next& what) {
   } catch (const Unavailable& e) {
     if (!remote) throw;
     return trouble(Trouble::Kind::passing, e);
-  } catch (const Error& e) {
-    return trouble(Trouble::Kind::refusal, e);
   } catch (const std::exception& e) {
+    // Of a call nothing but Refused says that it did not happen: an answer may not have been understood.
     return trouble(remote ? Trouble::Kind::unknown : Trouble::Kind::refusal, e);
   }
 }
@@ -297,6 +296,7 @@ std::optional<After> Group::run_child(const Next& what) {
     row.traceparent = saga_.row.traceparent;
     row.started_at = tx_.now();
     row.wake_at = tx_.now();
+    if (what.step->child_deadline) row.deadline_at = tx_.now() + *what.step->child_deadline;
     row.revision = what.step->child_version;
     row.state = what.step->make_child(saga_.state.get()).text;
     row.progress = to_json(Progress{});
@@ -320,8 +320,9 @@ std::optional<After> Group::run_child(const Next& what) {
   return std::nullopt;
 }
 
+// Why it is being undone, if it is, stays known.
 After Group::park(const Failure& failure) {
-  saga_.progress.failure = failure;
+  parked_for_ = failure;
   saga_.row.status = SagaStatus::NEEDS_HELP;
   record_finish(saga_, checker::Outcome::parked);
   return After::parked;
@@ -357,8 +358,9 @@ void Group::store(After after, std::string_view worker) {
     row.wake_at = std::min(row.wake_at.value_or(Time::max()), *row.deadline_at);
   if ((after == After::go_on || after == After::call) && !owned) row.wake_at = tx_.now();
   row.take_overs = after == After::parked ? row.take_overs : 0;
-  row.error_code = progress.failure ? progress.failure->code : "";
-  row.error_message = progress.failure ? progress.failure->message : "";
+  const std::optional<Failure>& failure = parked_for_ ? parked_for_ : progress.failure;
+  row.error_code = failure ? failure->code : "";
+  row.error_message = failure ? failure->message : "";
   row.progress = after == After::ended ? "{}" : to_json(progress);  // nobody goes on from its end
   row.state = saga_.definition->codec.write(saga_.state.get());
   if (seam::holds(Rule::log_stored)) row.log = std::move(saga_.log);

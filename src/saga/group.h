@@ -81,6 +81,7 @@ class Group {
   bool turned_back_ = false;
   std::vector<std::string> woken_;
   std::optional<Time> wake_at_;
+  std::optional<Failure> parked_for_;
   std::optional<Duration> wakes_in_;
   Time step_begun_{};
   std::optional<Span> step_span_;

@@ -103,10 +103,10 @@ Started Runner::run(const Definition& definition, std::shared_ptr<void> state, c
   return out;
 }
 
-std::vector<std::string> Runner::types() const {
+std::vector<std::string> Runner::definitions() const {
   std::vector<std::string> out;
   for (const auto& [name, definition] : registry_.all())
-    if (out.empty() || out.back() != name.first) out.push_back(name.first);
+    out.push_back(tables::saga::definition_name(name.first, name.second));
   return out;
 }
 
@@ -359,7 +359,7 @@ Duration Runner::poll() {
   }
   if (room == 0) return 10ms;
   next_look_ = ticks(env_.clock.steady() + kIdleMax);
-  const std::vector<std::string> known = types();
+  const std::vector<std::string> known = definitions();
   std::vector<tables::saga::Row> claimed;
   std::optional<Time> next;
   Time at{};
@@ -382,8 +382,42 @@ Duration Runner::poll() {
     std::lock_guard lock(mutex_);
     if (is_suspect(row)) suspect_ = row.id;
   }
-  for (auto& row : claimed) put_back(load(std::move(row)), After::go_on);
+  for (const auto& row : claimed) take_in_hand(row);
   return std::max<Duration>(Duration(next_look_ - ticks(env_.clock.steady())), Duration::zero());
+}
+
+// One that nobody can make sense of is a person's, and stands in no other's way.
+void Runner::take_in_hand(const tables::saga::Row& row) {
+  Handle saga;
+  try {
+    saga = load(row);
+  } catch (const std::exception& error) {
+    park_unreadable(row, error.what());
+    return;
+  }
+  put_back(std::move(saga), After::go_on);
+}
+
+void Runner::park_unreadable(tables::saga::Row row, const std::string& why) {
+  trust(row.id);
+  env_.observer.log(Observer::Level::error, "a saga cannot be read and needs help",
+                    "\"saga\":" + to_json(row.id) + ",\"error\":" + to_json(why));
+  try {
+    db_.write("park a saga that cannot be read", [&](Transaction& tx) {
+      if (!tables::saga::hold(tx, row.id, row.owner, row.fence)) return;
+      tables::saga::Row parked = row;
+      parked.status = SagaStatus::NEEDS_HELP;
+      parked.owner.clear();
+      parked.error_code = "UNREADABLE";
+      parked.error_message = why;
+      parked.log.clear();
+      tables::saga::update(tx, parked);
+    });
+    env_.observer.count("sagas_parked_total");
+  } catch (const Error&) {
+    adrift_ = true;  // given back, and tried again
+    look_sooner(kPauseAfterError);
+  }
 }
 
 }  // namespace skald::saga

@@ -6,6 +6,8 @@
 // | it comes back late                 | every transaction checks the fence first: it changes nothing |
 // | the step kills its process         | the third take-over parks it; from the second on it is in hand alone |
 // | result lost with what follows      | it is committed alone, then what follows is tried     |
+// | its row cannot be read             | it is parked (UNREADABLE); those claimed with it go on |
+// | begun by a newer program           | left to those that know its version                   |
 // | database away                      | nothing is lost; tried again after a pause            |
 //
 // No thread is owned here. start() and run_one() are called by any number of threads,
@@ -94,7 +96,9 @@ class Runner {
   // poll() has to look then, or sooner. True: that is sooner than was known.
   bool look_sooner(Duration in);
   void look_at(Duration in);
-  std::vector<std::string> types() const;
+  std::vector<std::string> definitions() const;
+  void take_in_hand(const tables::saga::Row& row);
+  void park_unreadable(tables::saga::Row row, const std::string& why);
   std::vector<std::string> held();
   void let_go(const std::string& id);
   // As above, where its row may be there and be ours.

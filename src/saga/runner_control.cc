@@ -99,7 +99,6 @@ void Runner::retry(Transaction& tx, std::string_view saga_id) {
     throw Conflict("SAGA_NOT_PARKED", "only a saga that needs help can be retried; this one goes on by itself");
   auto progress = from_json<Progress>(row.progress);
   progress.attempt = 0;
-  if (!progress.undoing) progress.failure.reset();
   row.progress = to_json(progress);
   row.status = progress.undoing ? SagaStatus::COMPENSATING : SagaStatus::RUNNING;
   row.take_overs = 0;
@@ -111,9 +110,10 @@ void Runner::retry(Transaction& tx, std::string_view saga_id) {
 }
 
 void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_view why) {
-  auto row = live_saga(tx, saga_id);
-  if (!row.owner.empty()) throw Busy("SAGA_RUNS", "a worker is at this saga just now: try again", 1s);
-  Instance saga = *load(row);
+  const auto found = live_saga(tx, saga_id);
+  if (!found.owner.empty()) throw Busy("SAGA_RUNS", "a worker is at this saga just now: try again", 1s);
+  Instance saga = *load(found);
+  tables::saga::Row& row = saga.row;  // of the definition that it goes on with
   const std::size_t known = saga.progress.done.size();
   if (!turn_back(*saga.definition, saga.progress, saga.state.get(), {"COMPENSATED_BY_HAND", std::string(why), ""}))
     throw Conflict(
@@ -125,8 +125,8 @@ void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_v
   locks.leave_queue(tx, saga);
   row.progress = to_json(saga.progress);
   row.status = SagaStatus::COMPENSATING;
+  row.take_overs = 0;  // the step that killed its workers is not run any more
   row.wake_at = tx.now();
-  row.log.clear();
   tables::saga::update(tx, row);
   tables::saga::wake(tx, locks.woken());
   store_recorded(tx, saga);
@@ -153,7 +153,12 @@ SagaView view_of(const tables::saga::Row& row, const Registry& registry) {
   }
   const auto found = registry.all().find({row.type, row.revision});
   if (found == registry.all().end() || has_ended(row.status)) return view;
-  auto progress = from_json<Progress>(row.progress);
+  Progress progress;
+  try {
+    progress = from_json<Progress>(row.progress);
+  } catch (const Invalid&) {
+    return view;  // it is shown all the same, and parked as UNREADABLE
+  }
   const auto& steps = found->second.steps;
   const auto in_hand = progress.undoing && !progress.done.empty() ? static_cast<std::size_t>(progress.done.back().step)
                                                                   : static_cast<std::size_t>(progress.step);

@@ -214,8 +214,8 @@ TEST_P(RunnerTest, TheThirdTakeOverParksIt) {
   for (int i = 0; i < 3; ++i) {
     db().write("claim", [&](Transaction& tx) {
       tables::saga::release_all(tx, i == 0 ? "w1" : "dead", true);
-      const std::vector<std::string> types{"trip"};
-      if (i < 2) tables::saga::claim_due(tx, "dead", types, 1);
+      const std::vector<std::string> trips{tables::saga::definition_name("trip", 1)};
+      if (i < 2) tables::saga::claim_due(tx, "dead", trips, 1);
     });
   }
   const auto third = runner_as("w3");

@@ -42,8 +42,9 @@ class SagaFixture : public testing::TestWithParam<Dialect> {
   }
   Database& db() { return **database_; }
 
-  std::unique_ptr<Runner> runner_as(std::string worker) {
-    return std::make_unique<Runner>(env_, db(), registry_,
+  std::unique_ptr<Runner> runner_as(std::string worker) { return runner_as(std::move(worker), registry_); }
+  std::unique_ptr<Runner> runner_as(std::string worker, const Registry& registry) {
+    return std::make_unique<Runner>(env_, db(), registry,
                                     RunnerHooks{[worker] { return worker; },
                                                 {},
                                                 {},

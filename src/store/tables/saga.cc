@@ -113,33 +113,42 @@ std::optional<Row> find_live(Transaction& tx, std::string_view type, std::string
 
 // The plus keeps SQLite from going through all sleepers of a type instead of by their
 // time.
-std::vector<Row> claim_due(Transaction& tx, std::string_view owner, std::span<const std::string> types,
+// Of a row, as definition_name() writes it. An expression: no index but that of wake_at serves a claim.
+#define SKALD_SAGA_DEFINITION "(type || '/' || revision)"
+
+std::string definition_name(std::string_view type, int revision) {
+  return std::string(type) + "/" + std::to_string(revision);
+}
+
+std::vector<Row> claim_due(Transaction& tx, std::string_view owner, std::span<const std::string> definitions,
                            std::size_t limit) {
   constexpr std::string_view postgres =
       "UPDATE skald_saga SET owner = $1, fence = fence + 1, wake_at = NULL WHERE id IN (SELECT id FROM skald_saga "
-      "WHERE live = 1 AND owner IS NULL AND wake_at <= $2 AND type = ANY($4) ORDER BY wake_at LIMIT $3 FOR UPDATE SKIP "
-      "LOCKED) RETURNING " SKALD_SAGA_COLUMNS;
+      "WHERE live = 1 AND owner IS NULL AND wake_at <= $2 AND " SKALD_SAGA_DEFINITION
+      " = ANY($4) ORDER BY wake_at LIMIT $3 "
+      "FOR UPDATE SKIP LOCKED) RETURNING " SKALD_SAGA_COLUMNS;
   constexpr std::string_view sqlite =
       "UPDATE skald_saga SET owner = $1, fence = fence + 1, wake_at = NULL WHERE id IN (SELECT id FROM skald_saga "
-      "WHERE live = 1 AND owner IS NULL AND wake_at <= $2 AND +type IN (SELECT value FROM json_each($4)) ORDER BY "
-      "wake_at LIMIT $3) RETURNING " SKALD_SAGA_COLUMNS;
-  if (tx.on(Dialect::postgres)) return rows_of(tx.query(postgres, owner, tx.now(), limit, types));
-  return rows_of(tx.query(sqlite, owner, tx.now(), limit, json_of(types)));
+      "WHERE live = 1 AND owner IS NULL AND wake_at <= $2 AND " SKALD_SAGA_DEFINITION
+      " IN (SELECT value FROM "
+      "json_each($4)) ORDER BY wake_at LIMIT $3) RETURNING " SKALD_SAGA_COLUMNS;
+  if (tx.on(Dialect::postgres)) return rows_of(tx.query(postgres, owner, tx.now(), limit, definitions));
+  return rows_of(tx.query(sqlite, owner, tx.now(), limit, json_of(definitions)));
 }
 
 void put_off(Transaction& tx, std::string_view id, Time until) {
   tx.enqueue("UPDATE skald_saga SET owner = NULL, wake_at = $2 WHERE id = $1", id, until);
 }
 
-std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> types) {
+std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> definitions) {
   constexpr std::string_view postgres =
-      "SELECT wake_at FROM skald_saga WHERE live = 1 AND owner IS NULL AND wake_at IS NOT NULL AND type = ANY($1) "
-      "ORDER "
-      "BY wake_at LIMIT 1";
+      "SELECT wake_at FROM skald_saga WHERE live = 1 AND owner IS NULL AND wake_at IS NOT NULL "
+      "AND " SKALD_SAGA_DEFINITION " = ANY($1) ORDER BY wake_at LIMIT 1";
   constexpr std::string_view sqlite =
-      "SELECT wake_at FROM skald_saga WHERE live = 1 AND owner IS NULL AND wake_at IS NOT NULL AND +type IN (SELECT "
-      "value FROM json_each($1)) ORDER BY wake_at LIMIT 1";
-  const Rows found = tx.on(Dialect::postgres) ? tx.query(postgres, types) : tx.query(sqlite, json_of(types));
+      "SELECT wake_at FROM skald_saga WHERE live = 1 AND owner IS NULL AND wake_at IS NOT NULL "
+      "AND " SKALD_SAGA_DEFINITION " IN (SELECT value FROM json_each($1)) ORDER BY wake_at LIMIT 1";
+  const Rows found =
+      tx.on(Dialect::postgres) ? tx.query(postgres, definitions) : tx.query(sqlite, json_of(definitions));
   return found.empty() ? std::nullopt : found.get<std::optional<Time>>(0, 0);
 }
 

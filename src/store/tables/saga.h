@@ -46,12 +46,14 @@ std::optional<Row> find_locked(Transaction& tx, std::string_view id);
 // transaction ends.
 std::optional<Row> find_live(Transaction& tx, std::string_view type, std::string_view key);
 
+// As claim_due() and next_wake() are told of the definitions that can be gone on with.
+std::string definition_name(std::string_view type, int revision);
 // Takes unowned sagas whose time has come.
-std::vector<Row> claim_due(Transaction& tx, std::string_view owner, std::span<const std::string> types,
+std::vector<Row> claim_due(Transaction& tx, std::string_view owner, std::span<const std::string> definitions,
                            std::size_t limit);
 // Gives one that was just claimed back, until then.
 void put_off(Transaction& tx, std::string_view id, Time until);
-std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> types);
+std::optional<Time> next_wake(Transaction& tx, std::span<const std::string> definitions);
 // Unowned ones become due now; others are left as they are.
 void wake(Transaction& tx, std::span<const std::string> ids);
 
