@@ -47,6 +47,8 @@ constexpr Setting kSettings[] = {
     {"booking.webhook", Kind::url, "", "where notifications to customers go; empty: to the log", 0, 2048},
     {"booking.webhook_secret", Kind::secret, "",
      "signs notifications: whsec_ and base64, or raw; empty: the one of the data folder", kSecretBytesMin, 1024},
+    {"sagas.threads", Kind::integer, "16", "sagas that each service works on at once; a call keeps one of them", 1,
+     512},
     {"sagas.retention", Kind::duration, "30d", "how long ended sagas are kept", 60, 3'650 * 86'400},
     {"history.record", Kind::boolean, "false", "record what sagas read and write, for skald check", 0, 0},
     {"history.retention", Kind::duration, "1d", "how long that is kept", 60, 3'650 * 86'400},

@@ -1,5 +1,6 @@
-// A fused and an unfused run of the same saga cannot be told apart: rows, events,
-// log, answer. Random sagas, with refusals, passing troubles and boundaries.
+// A fused and an unfused run of the same saga cannot be told apart: rows, events, log, locks, answer,
+// what was called. Random sagas, with refusals, passing troubles, boundaries, calls and locks; and
+// with a worker that dies after any of its commits.
 #include "outbox/emitter.h"
 #include "outbox/routing.h"
 #include "saga/saga_fixture.h"
@@ -40,8 +41,26 @@ void leave_traces(Local& step, Counter& counter, const std::string& what, int by
               .traceparent = ""});
 }
 
+// What calls have done, by their keys: it outlives the workers.
+using Outside = std::map<std::string, int>;
+
+void call_outside(Outside& outside, const Remote& call, int value) {
+  const std::string key = std::string(call.action_key()).substr(call.saga_id().size());
+  if (value == 0) outside.erase(key);
+  else outside.try_emplace(key, value);
+}
+
+void add_call(Saga<Counter>& saga, const std::string& name, bool refuses, bool undone, Outside& outside) {
+  saga.remote(name, [&outside, refuses](Remote& call, Counter& counter) {
+    if (refuses) throw Refused("NO", "simulated");
+    call_outside(outside, call, 1);
+    counter.sum = counter.sum * 3 + 2;
+  });
+  if (undone) saga.undo([&outside](Remote& call, Counter&) { call_outside(outside, call, 0); });
+}
+
 // The same seed gives the same saga, whose troubles depend on attempts alone.
-Saga<Counter> draw(std::uint64_t seed) {
+Saga<Counter> draw(std::uint64_t seed, Outside& outside) {
   Dice dice(seed);
   Saga<Counter> saga("random");
   const int steps = 2 + dice.below(6);
@@ -55,23 +74,28 @@ Saga<Counter> draw(std::uint64_t seed) {
       if (trouble == 0 && step.context().attempt < 3) throw Busy("LATER", "simulated");
       if (refuses) throw Refused("NO", "simulated");
     };
-    if (dice.below(4) == 0) {
+    const bool undone = pivot < 0 || i < pivot;
+    const int shape = dice.below(5);
+    if (shape == 0) {
+      add_call(saga, name, refuses, undone, outside);
+    } else if (shape == 1) {
       saga.each(name, &Counter::each, [=](Local& step, Counter& counter, std::int64_t& n) {
         leave_traces(step, counter, name, static_cast<int>(n));
         if (refuses && n == 2) throw Refused("NO", "simulated");
       });
-      if (pivot < 0 || i < pivot)
+      if (undone)
         saga.undo(&Counter::each, [=](Local& step, Counter& counter, std::int64_t& n) {
           leave_traces(step, counter, "undo " + name, static_cast<int>(n));
         });
     } else {
       saga.local(name, run);
-      if (pivot < 0 || i < pivot)
+      if (undone)
         saga.undo([=](Local& step, Counter& counter) {
           leave_traces(step, counter, "undo " + name, 1);
           if (trouble == 1 && step.context().attempt < 2) throw Busy("LATER", "simulated");
         });
     }
+    if (dice.below(4) == 0) saga.holds("thing", [name](const Counter&) { return name; }, skald::exclusive);
     saga.retry(4, 1us);
     if (i == pivot) saga.pivot();
     if (dice.below(5) == 0) saga.commit();
@@ -79,29 +103,51 @@ Saga<Counter> draw(std::uint64_t seed) {
   return saga;
 }
 
-class Fusion : public testing::Test {
+constexpr int kNever = -1;
+
+class Fusion : public testing::TestWithParam<Dialect> {
  protected:
-  // Everything that a reader can see afterwards, without ids and times.
-  std::string run(std::uint64_t seed, int steps_max) {
-    auto database = test::TestDatabase::sqlite(env_, {.path = "", .full_sync = false});
-    Database& db = **database;
-    db.migrate(tables::kComponent, tables::migrations());
-    db.write("create", [](Transaction& tx) { tx.execute("CREATE TABLE effect (what TEXT PRIMARY KEY, n BIGINT)"); });
-    const outbox::Routing routing;
-    const OutboxOptions options;
-    outbox::Emitter emitter(options, routing, [](std::uint64_t) {});
-    db.set_commit_hook(&emitter);
+  Fusion() {
+    db().migrate(tables::kComponent, tables::migrations());
+    db().write("create", [](Transaction& tx) { tx.execute("CREATE TABLE effect (what TEXT PRIMARY KEY, n BIGINT)"); });
+    db().set_commit_hook(&emitter_);
+  }
+  ~Fusion() override { db().set_commit_hook(nullptr); }
+  Database& db() { return **database_; }
+
+  // Everything that a reader can see afterwards, without ids and times. The worker is gone after so
+  // many commits behind the first, and another goes on.
+  std::string run(std::uint64_t seed, int steps_max, int dies_after = kNever) {
+    clear();
+    Outside outside;
     Registry registry;
-    registry.add(draw(seed).definition());
-    Runner runner(env_, db, registry, {[] { return "w"; }, {}, {}, {}, {}}, {.steps = steps_max, .time = 1h});
-    const Started begun = runner.start(registry.latest("random"), std::make_shared<Counter>(Counter{0, {1, 2, 3}}), {});
-    for (;;) {
-      while (runner.run_one()) {}
-      if (runner.poll() > 1s && !runner.run_one()) break;
+    registry.add(draw(seed, outside).definition());
+    auto worker = runner(registry, "first", steps_max);
+    const Started begun =
+        worker->start(registry.latest("random"), std::make_shared<Counter>(Counter{0, {1, 2, 3}}), {});
+    for (int commits = 0;; ++commits) {
+      if (commits == dies_after) {
+        db().write("take over", [](Transaction& tx) { tables::saga::release_all(tx, "first", true); });
+        worker = runner(registry, "second", steps_max);
+      }
+      if (!worker->run_one() && worker->poll() > 1s && !worker->run_one()) break;
     }
-    const std::string seen = db.read_result([&](Transaction& tx) { return everything(tx, begun.id, registry); });
-    db.set_commit_hook(nullptr);
+    std::string seen = db().read_result([&](Transaction& tx) { return everything(tx, begun.id, registry); });
+    for (const auto& [key, value] : outside) seen += "\ncalled " + key;
     return seen;
+  }
+
+ private:
+  std::unique_ptr<Runner> runner(const Registry& registry, std::string name, int steps_max) {
+    return std::make_unique<Runner>(env_, db(), registry, RunnerHooks{[name] { return name; }, {}, {}, {}, {}},
+                                    GroupLimits{.steps = steps_max, .time = 1h});
+  }
+
+  void clear() {
+    db().write("clear", [](Transaction& tx) {
+      for (const char* table : {"effect", "skald_outbox", "skald_saga"})
+        tx.execute(std::string("DELETE FROM ") + table);
+    });
   }
 
   static std::string everything(Transaction& tx, const std::string& id, const Registry& registry) {
@@ -111,7 +157,8 @@ class Fusion : public testing::Test {
     for (const StepView& step : view.steps)
       out += "\n" + step.name + " " + step.status + " " + std::to_string(step.attempt);
     for (const char* sql : {"SELECT what || ' ' || n FROM effect ORDER BY what",
-                            "SELECT type || ' ' || payload FROM skald_outbox ORDER BY seq"}) {
+                            "SELECT type || ' ' || payload FROM skald_outbox ORDER BY seq",
+                            "SELECT 'locked ' || key FROM skald_lock ORDER BY key"}) {
       const Rows rows = tx.query(sql);
       for (std::size_t i = 0; i < rows.size(); ++i) out += "\n" + rows.get<std::string>(i, 0);
     }
@@ -121,13 +168,28 @@ class Fusion : public testing::Test {
   std::unique_ptr<Clock> clock_ = system_clock();
   std::unique_ptr<Random> random_ = system_random();
   Env env_{*clock_, *random_, silent_observer()};
+  std::unique_ptr<test::TestDatabase> database_ = test::TestDatabase::of(GetParam(), env_);
+  const outbox::Routing routing_;
+  const OutboxOptions options_;
+  outbox::Emitter emitter_{options_, routing_, [](std::uint64_t) {}};
 };
+INSTANTIATE_TEST_SUITE_P(Both, Fusion, testing::Values(Dialect::sqlite, Dialect::postgres), dialect_name);
 
-TEST_F(Fusion, CannotBeToldFromACommitPerStep) {
+TEST_P(Fusion, CannotBeToldFromACommitPerStep) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const std::string unfused = run(seed, 1);
     ASSERT_EQ(run(seed, 16), unfused) << "seed " << seed;
     ASSERT_EQ(run(seed, 3), unfused) << "seed " << seed;
+  }
+}
+
+TEST_P(Fusion, CannotBeToldWhereAWorkerDies) {
+  for (std::uint64_t seed = 100; seed <= 130; ++seed) {
+    const std::string unharmed = run(seed, 1);
+    for (const int steps : {1, 3, 16})
+      for (const int commits : {0, 1, 2, 4, 7})
+        ASSERT_EQ(run(seed, steps, commits), unharmed)
+            << "seed " << seed << ", " << steps << " steps, dies after " << commits;
   }
 }
 
