@@ -28,6 +28,7 @@ struct Trial {
   std::optional<Trouble> call;       // what the call before it came to
   std::map<int, Met> stops;          // after that many steps comes this trouble, which counts as one
   bool alone = false;                // at the places of its locks
+  std::optional<int> ends_after = {};  // so many steps: what is behind them wants a transaction of its own
   std::optional<std::string> signal; // for the await it stands at: nobody owns it, its row is locked
   // Of the last run:
   int ran = 0;                       // steps that have run

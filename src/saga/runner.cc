@@ -236,8 +236,10 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     After after{};
     std::optional<Duration> wakes_in;
     bool others = false;
+    int tries = 0;
     try {
       db_.write(saga.definition->type, [&](Transaction& tx) {
+        if (++tries > 1) trial.ends_after = 1;  // others were in the way: a step at a time locks less
         draft = saga.draft();
         Group group(env_, tx, *draft, trial, limits_);
         after = group.run(hooks_.worker());
@@ -252,6 +254,10 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
       throw;                      // whoever has the saga in hand looks what became of it
     } catch (...) {
       if (!trial.met) throw;
+      if (trial.met->trouble.failure.code == "LOCK_ORDER" && trial.ran > 0) {
+        trial.ends_after = trial.ran;
+        continue;
+      }
       if (std::exchange(result_alone, false)) {
         if (!seam::holds(seam::Rule::result_kept)) throw;
         commit_result_alone(saga);
