@@ -173,9 +173,11 @@ class Saga {
   // or vector of strings), or a function of the state; none yet: taken later.
   template <class Keys>
   Saga& holds(std::string resource, Keys keys, LockMode mode, WhenBusy when_busy = wait_up_to(2s)) {
-    holds(
-        std::move(resource), std::move(keys), [mode](const State&) { return mode; },
-        [when_busy](const State&) { return when_busy; });
+    return holds(std::move(resource), std::move(keys), mode, [when_busy](const State&) { return when_busy; });
+  }
+  template <class Keys>
+  Saga& holds(std::string resource, Keys keys, LockMode mode, std::function<WhenBusy(const State&)> when_busy) {
+    holds(std::move(resource), std::move(keys), [mode](const State&) { return mode; }, std::move(when_busy));
     last().holds.back().fixed_mode = mode;
     return *this;
   }
@@ -190,7 +192,7 @@ class Saga {
   // A Stale step undoes what lies between and goes on from the step that read.
   Saga& rereads(std::string step) { return last().back_to = std::move(step), *this; }
   // For the analyser (`skald lint`): which data this step reads and writes, and what
-  // keeps others away from it. The checker compares with what it saw.
+  // keeps others away from it.
   Saga& reads(std::string resource, Guard guard = Guard::none) {
     return last().accesses.push_back({std::move(resource), DataAccess::read, guard}), *this;
   }
