@@ -124,8 +124,11 @@ void confirm_stock(Local& step, PlaceOrder& placed) {
 
 void confirm_order(Local& step, PlaceOrder& placed) { set_status(step, placed, Status::CONFIRMED); }
 
-std::vector<std::string> skus_of(const PlaceOrder& placed) {
+// None before the order is there (it has no currency yet): an order that waits for a product,
+// or is refused for it, is one that its customer can look at.
+std::vector<std::string> skus_once_created(const PlaceOrder& placed) {
   std::vector<std::string> out;
+  if (placed.currency.empty()) return out;
   for (const Item& item : placed.items) out.push_back(item.sku);
   return out;
 }
@@ -146,13 +149,13 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payment
   return skald::Saga<PlaceOrder>("order.place")
       .local("create order", create_order)
       .undo(fail_order)
+      .holds("order", &PlaceOrder::order_id, skald::exclusive)
       .writes("order")
       .local("reserve stock", [refusals = std::make_shared<Refusals>(env.observer)](
                                   Local& step, PlaceOrder& placed) { reserve_stock(*refusals, step, placed); })
       .undo(release_stock)
-      .holds("order", &PlaceOrder::order_id, skald::exclusive)
       .holds(
-          "product", skus_of,
+          "product", skus_once_created,
           [](const PlaceOrder& placed) {
             return std::optional(placed.locking == LockChoice::exclusive ? skald::exclusive : skald::shared);
           },
@@ -168,6 +171,7 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payment
       .pivot()
       .writes("payment", Guard::idempotency_key)
       .local("confirm stock", confirm_stock)
+      .writes("payment", Guard::idempotency_key)
       .writes("product", Guard::commutative)
       .local("confirm order", confirm_order)
       .writes("order")
