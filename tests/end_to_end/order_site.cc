@@ -73,12 +73,14 @@ std::int64_t SandboxProvider::charges() const {
   });
 }
 
-OrderTest::OrderTest() { open(); }
+OrderTest::OrderTest(EngineOptions options) : options_(std::move(options)) { open(); }
 OrderTest::~OrderTest() { engine_->stop(1s); }
 
 void OrderTest::open() {
   Database& db = **db_;
-  engine_ = std::make_unique<Engine>(env_, db, EngineOptions{.saga_threads = 8});
+  EngineOptions options = options_;
+  options.saga_threads = 8;
+  engine_ = std::make_unique<Engine>(env_, db, std::move(options));
   http::migrate_api_keys(db);
   routes_ = std::make_unique<http::Routes>(env_, http::Authenticator(env_, std::nullopt), "test");
   order::install(*engine_, *routes_, env_, {.provider = sandbox_.url(), .call_timeout = kCallTimeout, .pause = rest});
@@ -158,6 +160,16 @@ void OrderTest::expect_invariants() {
   const auto found = from_json<Invariants>(response.body);
   for (const Check& check : found.checks) EXPECT_TRUE(check.ok) << check.name << ": " << check.detail;
   EXPECT_GE(found.checks.size(), 10u);
+  if (options_.record_history) {
+    EXPECT_EQ(anomalies(), "");
+  }
+}
+
+std::string OrderTest::anomalies() {
+  const auto history = (*db_)->read_result([&](Transaction& tx) { return engine_->sagas().history(tx, 0, 1'000'000); });
+  EXPECT_FALSE(history.empty());
+  const auto found = checker::check(history, {.to_the_end = false});  // some may still run
+  return found.empty() ? "" : checker::findings_text(found);
 }
 
 std::int64_t OrderTest::rows(const std::string& sql) {

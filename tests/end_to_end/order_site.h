@@ -55,7 +55,8 @@ class SandboxProvider {
 
 class OrderTest : public testing::TestWithParam<Dialect> {
  protected:
-  OrderTest();
+  // `record_history`: expect_invariants() has the checker look at it, too.
+  explicit OrderTest(EngineOptions options = {});
   ~OrderTest() override;
 
   Response call(const std::string& method, const std::string& path, const std::string& body = "",
@@ -70,6 +71,8 @@ class OrderTest : public testing::TestWithParam<Dialect> {
   order::ProductView product(const std::string& sku);
   void provider(const std::string& change);        // PUT /order/provider
   void expect_invariants();
+  // What the checker finds in what sagas did so far.
+  std::string anomalies();
   std::int64_t rows(const std::string& sql);
   // Until `ready` says so; fails after ten seconds.
   void until(const std::function<bool()>& ready, const std::string& what);
@@ -87,6 +90,8 @@ class OrderTest : public testing::TestWithParam<Dialect> {
 
  private:
   void open();
+
+  const EngineOptions options_;
 };
 
 std::string database_name(const testing::TestParamInfo<Dialect>& info);

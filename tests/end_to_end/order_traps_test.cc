@@ -14,6 +14,7 @@ using order::Status;
 
 class OrderTraps : public OrderTest {
  protected:
+  OrderTraps() : OrderTest({.record_history = true}) {}
   std::int64_t reserved_at_once() { return rows("SELECT COUNT(*) FROM order_reservation WHERE state = 'RESERVED'"); }
   std::vector<LockView> locks() {
     return (*db_)->read_result([&](Transaction& tx) { return engine_->sagas().locks(tx); });
