@@ -233,4 +233,8 @@ std::string code_of(const Response& response) {
   return std::string(json::parse(response.body).as_object().at("code").as_string());
 }
 
+std::string reason_of(const order::OrderView& order) {
+  return order.reason ? order.reason->code : std::string(enum_name(order.status));
+}
+
 }  // namespace skald::test

@@ -119,5 +119,7 @@ class OrderTest : public testing::TestWithParam<Dialect> {
 
 std::string database_name(const testing::TestParamInfo<Dialect>& info);
 std::string code_of(const Response& response);
+// Why it failed; where it did not, its status.
+std::string reason_of(const order::OrderView& order);
 
 }  // namespace skald::test
