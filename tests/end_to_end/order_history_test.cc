@@ -14,7 +14,7 @@ INSTANTIATE_TEST_SUITE_P(Both, OrderHistory, testing::Values(Dialect::sqlite, Di
 
 TEST_P(OrderHistory, OverlappingOrdersOfOneProductCorruptNothing) {
   offer("lamp", 100);
-  provider(R"({"latencyMs":100})");
+  provider(R"({"latencyMs":250})");
   std::vector<std::string> ids;
   for (int i = 0; i < 6; ++i) ids.push_back(place("lamp", 1 + i % 3).id);
   EXPECT_GT(product("lamp").reserved, 3) << "they overlap";
@@ -24,7 +24,7 @@ TEST_P(OrderHistory, OverlappingOrdersOfOneProductCorruptNothing) {
 
 TEST_P(OrderHistory, AnOrderThatBeginsBesideOneThatIsUndoneHasSeenNothingOfIt) {
   offer("lamp", 100);
-  provider(R"({"latencyMs":100,"declineRate":1})");
+  provider(R"({"latencyMs":250,"declineRate":1})");
   const auto undone = place("lamp", 2);
   const auto beside = place("lamp", 1);
   EXPECT_EQ(product("lamp").reserved, 3);
@@ -35,7 +35,7 @@ TEST_P(OrderHistory, AnOrderThatBeginsBesideOneThatIsUndoneHasSeenNothingOfIt) {
 
 TEST_P(OrderHistory, WhoIsRefusedBecauseOfUnitsThatComeBackWasToldSo) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":150,"declineRate":1})");
+  provider(R"({"latencyMs":250,"declineRate":1})");
   const auto holder = place("lamp", 3);
   EXPECT_EQ(reason_of(place("lamp", 3, R"(,"whenBusy":"reject")")), "BUSY");
   EXPECT_EQ(reason_of(place("lamp", 6)), "SOLD_OUT");
@@ -46,7 +46,7 @@ TEST_P(OrderHistory, WhoIsRefusedBecauseOfUnitsThatComeBackWasToldSo) {
 TEST_P(OrderHistory, ACancellationBesidePlacementsCorruptsNothing) {
   offer("lamp", 100);
   const auto order = ended(place("lamp", 2).id);
-  provider(R"({"latencyMs":100})");
+  provider(R"({"latencyMs":250})");
   const auto before = place("lamp", 1);
   EXPECT_EQ(call("POST", "/order/orders/" + order.id + "/cancel").status, 202);
   const auto after = place("lamp", 1, R"(,"lock":"exclusive")");
