@@ -55,7 +55,12 @@ skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, s
       .holds(
           "order", &CancelOrder::order_id, [](const CancelOrder&) { return std::optional(skald::exclusive); },
           [](const CancelOrder& cancelled) { return when_busy_of(cancelled.when_busy); })
+      // The same lock again: the first says what is done where it is not free, this one that it
+      // is exclusive whatever the state, which the analyser relies on.
+      .holds("order", &CancelOrder::order_id, skald::exclusive)
       .reads("order")
+      .reads("payment")
+      .writes("order")
       .remote("refund",
               [payments](Remote& step, CancelOrder& cancelled) {
                 cancelled.refund = payments->refund(step, *cancelled.charge);
@@ -65,6 +70,7 @@ skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, s
       .pivot()
       .writes("payment", Guard::idempotency_key)
       .local("give back stock", give_back_stock)
+      .writes("payment", Guard::idempotency_key)
       .writes("product", Guard::commutative)
       .local("cancel order", cancel_order)
       .writes("order")

@@ -79,10 +79,7 @@ std::string id_for_key(const Shop& shop, const Request& request, std::string_vie
   });
 }
 
-[[noreturn]] void refuse_busy(const Shop& shop, const std::string& message) {
-  shop.env.observer.count("order_rejected_busy_total");
-  throw skald::Busy("BUSY", message, kTryAgainAfter);
-}
+[[noreturn]] void refuse_busy(const std::string& message) { throw skald::Busy("BUSY", message, kTryAgainAfter); }
 
 Response place(const Shop& shop, const Request& request) {
   PlaceOrder placed = wanted_by(shop, request);
@@ -102,7 +99,7 @@ Response place(const Shop& shop, const Request& request) {
   const bool at_once = placed.locking == LockChoice::exclusive && placed.when_busy == BusyChoice::reject;
   const std::string id = placed.order_id;
   const skald::Started begun = shop.engine.sagas().start(shop.place, std::move(placed), options);
-  if (at_once && begun.error && begun.error->code == "BUSY") refuse_busy(shop, begun.error->message);
+  if (at_once && begun.error && begun.error->code == "BUSY") refuse_busy(begun.error->message);
   return shown(shop, 202, id);
 }
 
@@ -115,7 +112,7 @@ Response cancel(const Shop& shop, const Request& request) {
   cancelled.when_busy = asked.when_busy.value_or(BusyChoice::wait);
   const skald::Started begun = shop.engine.sagas().start(shop.cancel, std::move(cancelled),
                                                          {.key = order.id, .traceparent = request.traceparent});
-  if (begun.error && begun.error->code == "BUSY") refuse_busy(shop, begun.error->message);
+  if (begun.error && begun.error->code == "BUSY") refuse_busy(begun.error->message);
   if (begun.error) throw skald::Conflict(begun.error->code, begun.error->message);
   return shown(shop, 202, order.id);
 }

@@ -44,10 +44,8 @@ ProviderView view_of(const Shop& shop, const Behaviour& behaviour, std::int64_t 
           permits};
 }
 
-// The provider is asked inside of the transaction: a bounded wait, and what it refuses
-// is then not stored either.
-Response change_provider(const Shop& shop, const Request& request, Transaction& tx) {
-  const auto asked = request.as<ProviderChange>();
+// Before the transaction: while the provider takes its time, others can write.
+Behaviour change_behaviour(const Shop& shop, const ProviderChange& asked) {
   if (asked.permits && (*asked.permits < 1 || *asked.permits > kPermitsMax))
     throw skald::Invalid("BAD_PERMITS", "permits must be 1 to " + std::to_string(kPermitsMax));
   Behaviour behaviour = shop.payments->behaviour();
@@ -58,8 +56,19 @@ Response change_provider(const Shop& shop, const Request& request, Transaction& 
   behaviour.duplicate_rate = asked.duplicate_rate.value_or(behaviour.duplicate_rate);
   behaviour.timeout_ms = asked.timeout_ms.value_or(behaviour.timeout_ms);
   shop.payments->behave(behaviour);
-  if (asked.permits) shop.payments->set_permits(tx, *asked.permits);
-  return Response::json(200, view_of(shop, behaviour, shop.payments->permits(tx)));
+  return behaviour;
+}
+
+skald::WriteTarget change_provider(const ShopHandle& shop) {
+  const auto behaviour = std::make_shared<Behaviour>();
+  return {shop->db(),
+          [shop, behaviour](const Request& request, Transaction& tx) {
+            if (const auto permits = request.as<ProviderChange>().permits) shop->payments->set_permits(tx, *permits);
+            return Response::json(200, view_of(*shop, *behaviour, shop->payments->permits(tx)));
+          },
+          [shop, behaviour](const Request& request) {
+            *behaviour = change_behaviour(*shop, request.as<ProviderChange>());
+          }};
 }
 
 Response list_payments(const Shop& shop, const Request& request) {
@@ -88,9 +97,9 @@ void add_payment_paths(const ShopHandle& shop, skald::Router& router) {
         const auto permits = shop->db().read_result([&](Transaction& tx) { return shop->payments->permits(tx); });
         return Response::json(200, view_of(*shop, behaviour, permits));
       });
-  router.write(shop->db(), "PUT", "/order/provider", Access::admin,
+  router.write("PUT", "/order/provider", Access::admin,
                skald::describe<ProviderChange, ProviderView>("Make the sandbox provider behave so"),
-               [shop](const Request& request, Transaction& tx) { return change_provider(*shop, request, tx); });
+               [shop](const Request&) { return change_provider(shop); });
 }
 
 }  // namespace order

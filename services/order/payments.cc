@@ -1,5 +1,7 @@
 #include "order/payments.h"
 
+#include <boost/json/object.hpp>
+
 #include "order/http_call.h"
 #include "skald/distributed_lock.h"
 
@@ -14,11 +16,65 @@ using skald::Unavailable;
 constexpr skald::Duration kControlTimeout = std::chrono::seconds(5);
 constexpr skald::Duration kLeaseBeyondCall = std::chrono::seconds(5);
 
+// What is needed of an answer; the provider may say more.
+struct ChargeAnswer {
+  std::string id;
+  ChargeStatus status{};
+};
+BOOST_DESCRIBE_STRUCT(ChargeAnswer, (), (id, status))
+
+struct RefundAnswer {
+  ChargeStatus status{};
+  std::optional<std::string> refund_key;
+};
+BOOST_DESCRIBE_STRUCT(RefundAnswer, (), (status, refund_key))
+
 struct ChargePage {
-  std::vector<Charge> items;
+  std::vector<skald::RawJson> items;
   std::optional<std::string> next_cursor;
 };
 BOOST_DESCRIBE_STRUCT(ChargePage, (), (items, next_cursor))
+
+// Passes over the members that T does not know: a provider adds some in the course of time.
+template <skald::Described T>
+T known_part(std::string_view text) {
+  const boost::json::value answer = skald::json::parse(text);
+  if (!answer.is_object()) skald::json::fail("", "an object");
+  boost::json::object known;
+  boost::mp11::mp_for_each<skald::MembersOf<T>>([&](auto member) {
+    const std::string name = skald::to_camel(member.name);
+    if (const auto* found = answer.get_object().if_contains(name)) known[name] = *found;
+  });
+  return skald::json::read<T>(known, "");
+}
+
+// The provider has taken a call, and nobody can tell what came of it.
+[[noreturn]] void fail_unreadable(std::string_view why) {
+  throw CommitUnknown("PROVIDER_ANSWER_UNREADABLE",
+                      "the payment provider's answer cannot be read: " + std::string(why));
+}
+
+template <skald::Described T>
+T read_answer(std::string_view body) {
+  try {
+    return known_part<T>(body);
+  } catch (const skald::Invalid& error) {
+    fail_unreadable(error.what());
+  }
+}
+
+// Only two answers are a no. Another 4xx (too many calls, a wrong password, a body that it does
+// not like) says of that call alone that it did nothing.
+void check_status(const HttpAnswer& answer) {
+  const std::string said = std::to_string(answer.status) + ": " + answer.body.substr(0, 200);
+  if (answer.status == 200 || answer.status == 201) return;
+  if (answer.status == 402 || answer.status == 409)
+    throw Refused("PAYMENT_DECLINED", "the payment provider declines: " + answer.body.substr(0, 200));
+  if (answer.status == 503) throw Unavailable("PROVIDER_DOWN", "the payment provider cannot work now");
+  if (answer.status >= 400 && answer.status < 500)
+    throw Unavailable("PROVIDER_REFUSED", "the payment provider answered " + said);
+  throw CommitUnknown("PROVIDER_FAILED", "the payment provider answered " + said);
+}
 
 // Gives the permit back however the call ends; where that fails, its lease does.
 class Lent {
@@ -74,21 +130,15 @@ std::string Payments::ask(skald::Remote& step, const std::string& path, const st
   const skald::Instant begun = env_.clock.steady();
   const HttpAnswer answer = http_call("POST", url_ + path, body, step.timeout(), step.context().traceparent);
   env_.observer.timing("order_provider_call_seconds", env_.clock.steady() - begun);
-  if (answer.status == 402 || answer.status == 409)
-    throw Refused("PAYMENT_DECLINED", "the payment provider declines: " + answer.body.substr(0, 200));
-  if (answer.status == 503) throw Unavailable("PROVIDER_DOWN", "the payment provider cannot work now");
-  if (answer.status >= 500)
-    throw CommitUnknown("PROVIDER_FAILED", "the payment provider answered " + std::to_string(answer.status));
-  if (answer.status != 200 && answer.status != 201)
-    throw Refused("PROVIDER_REFUSED",
-                  "the payment provider answered " + std::to_string(answer.status) + ": " + answer.body.substr(0, 200));
+  check_status(answer);
   return answer.body;
 }
 
 std::string Payments::charge(skald::Remote& step, const std::string& order_id, std::int64_t amount,
                              const std::string& currency) {
   const ChargeRequest request{step.idempotency_key(), order_id, amount, currency};
-  const auto charge = skald::from_json<Charge>(ask(step, "/charges", skald::to_json(request)));
+  const auto charge = read_answer<ChargeAnswer>(ask(step, "/charges", skald::to_json(request)));
+  if (charge.id.empty()) fail_unreadable("the charge has no id");
   if (charge.status != ChargeStatus::CHARGED)
     throw Refused("PAYMENT_DECLINED", "the payment is " + std::string(skald::enum_name(charge.status)));
   return charge.id;
@@ -96,7 +146,10 @@ std::string Payments::charge(skald::Remote& step, const std::string& order_id, s
 
 std::string Payments::refund(skald::Remote& step, const std::string& charge_id) {
   const RefundRequest request{step.idempotency_key(), charge_id};
-  return skald::from_json<Charge>(ask(step, "/refunds", skald::to_json(request))).refund_key.value_or(request.key);
+  const auto refund = read_answer<RefundAnswer>(ask(step, "/refunds", skald::to_json(request)));
+  if (refund.status != ChargeStatus::REFUNDED)
+    fail_unreadable("the charge is " + std::string(skald::enum_name(refund.status)) + " after its refund");
+  return refund.refund_key.value_or(request.key);
 }
 
 std::string Payments::plain(const std::string& method, const std::string& path, const std::string& body) {
@@ -114,11 +167,15 @@ std::string Payments::plain(const std::string& method, const std::string& path, 
 
 void Payments::each_charge(const std::function<void(const Charge&)>& visit) {
   std::string path = "/charges?limit=200";
-  for (;;) {
-    const auto page = skald::from_json<ChargePage>(plain("GET", path));
-    for (const Charge& charge : page.items) visit(charge);
-    if (!page.next_cursor) return;
-    path = "/charges?limit=200&cursor=" + *page.next_cursor;
+  try {
+    for (;;) {
+      const auto page = known_part<ChargePage>(plain("GET", path));
+      for (const skald::RawJson& charge : page.items) visit(known_part<Charge>(charge.text));
+      if (!page.next_cursor) return;
+      path = "/charges?limit=200&cursor=" + *page.next_cursor;
+    }
+  } catch (const skald::Invalid& error) {
+    throw Unavailable("PROVIDER_ANSWER_UNREADABLE", error.what());
   }
 }
 

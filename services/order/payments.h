@@ -1,11 +1,13 @@
 // The payment provider as sagas use it: one charge per key whatever is retried, and at
 // most N calls at a time across all processes.
 //
-// | the provider …                   | what is thrown                                       |
-// | declines                         | Refused PAYMENT_DECLINED                             |
-// | cannot be reached, or answers 503 | Unavailable: nothing happened                       |
-// | does not answer, or answers 5xx  | CommitUnknown: ask again with the same key           |
-// | has no permit left in time       | LockTimeout NO_PERMIT                                |
+// | the provider …                             | what is thrown                             |
+// | declines: 402, 409                         | Refused PAYMENT_DECLINED                   |
+// | cannot be reached, or answers 503          | Unavailable PROVIDER_DOWN: nothing happened |
+// | answers another 4xx                        | Unavailable PROVIDER_REFUSED: nothing happened |
+// | does not answer, or answers anything else  | CommitUnknown: ask again with the same key |
+// | answers 200 with what cannot be read       | CommitUnknown PROVIDER_ANSWER_UNREADABLE   |
+// | has no permit left in time                 | LockTimeout NO_PERMIT                      |
 //
 // Thread safe.
 #pragma once
@@ -34,7 +36,7 @@ class Payments {
   // The provider's id of the refund.
   std::string refund(skald::Remote& step, const std::string& charge_id);
 
-  // All charges, in bounded answers.
+  // All charges, in bounded answers. Unavailable where they cannot be had.
   void each_charge(const std::function<void(const Charge&)>& visit);
 
   Behaviour behaviour();

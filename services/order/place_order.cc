@@ -1,9 +1,5 @@
 #include "order/place_order.h"
 
-#include <algorithm>
-#include <deque>
-#include <mutex>
-
 #include "order/history.h"
 #include "order/stock.h"
 
@@ -20,39 +16,21 @@ constexpr int kTriesRetrying = 3;
 constexpr skald::Duration kPauseFirst = std::chrono::milliseconds(100);
 constexpr skald::Duration kWaitMax = std::chrono::seconds(2);
 
-// Counts a saga's refusal once, though its step may run several times before a commit.
-class Refusals {
- public:
-  explicit Refusals(skald::Observer& observer) : observer_(observer) {}
-
-  void count(const std::string& saga_id, std::string_view metric) {
-    const std::lock_guard lock(mutex_);
-    if (std::ranges::find(counted_, saga_id) != counted_.end()) return;
-    counted_.push_back(saga_id);
-    if (counted_.size() > kRemembered) counted_.pop_front();
-    observer_.count(metric);
-  }
-
- private:
-  static constexpr std::size_t kRemembered = 256;  // far more than are at this step at once
-
-  skald::Observer& observer_;
-  std::mutex mutex_;
-  std::deque<std::string> counted_;
-};
-
 Mover mover_of(const Local& step, const PlaceOrder& placed) { return {step.saga_id(), placed.order_id}; }
 
 void set_price(Local& step, PlaceOrder& placed) {
   placed.amount = 0;
   placed.currency.clear();
   for (const Item& item : placed.items) {
-    const auto product = step->find<Product>(item.sku);
-    if (!product) throw Refused("PRODUCT_NOT_FOUND", "there is no product " + item.sku);
-    if (!placed.currency.empty() && placed.currency != product->currency)
+    // Not find<Product>(): that is a read of the stock, in the recorded history too, and what
+    // others do to the stock of a product changes nothing about its price.
+    const skald::Rows offer = step->query("SELECT price, currency FROM order_product WHERE sku = $1", item.sku);
+    if (offer.empty()) throw Refused("PRODUCT_NOT_FOUND", "there is no product " + item.sku);
+    const auto currency = offer.get<std::string>(0, 1);
+    if (!placed.currency.empty() && placed.currency != currency)
       throw Refused("MIXED_CURRENCY", "one order is paid in one currency: order the others separately");
-    placed.currency = product->currency;
-    placed.amount += product->price * item.quantity;
+    placed.currency = currency;
+    placed.amount += offer.get<std::int64_t>(0, 0) * item.quantity;
   }
 }
 
@@ -83,9 +61,24 @@ void set_status(Local& step, const PlaceOrder& placed, Status status) {
   note(step.tx(), placed.order_id, step.saga_id(), skald::enum_name(status));
 }
 
-void fail_order(Local& step, PlaceOrder& placed) {
+// By the saga's reason, because not only steps refuse: the engine does so for a lock.
+void count_refusal(skald::Database& db, skald::Observer& observer, const std::string& saga_id) {
+  try {
+    const skald::Rows rows = db.read_result(
+        [&](skald::Transaction& tx) { return tx.query("SELECT error_code FROM skald_saga WHERE id = $1", saga_id); });
+    const auto code = rows.empty() ? std::string() : rows.get<std::string>(0, 0);
+    if (code == "BUSY") observer.count("order_rejected_busy_total");
+    if (code == "SOLD_OUT") observer.count("order_rejected_sold_out_total");
+  } catch (const skald::Error&) {
+    // one is missing from a count, and the order's end stands
+  }
+}
+
+// Its reason is stored with the commit, and known after it.
+void fail_order(skald::Database& db, skald::Observer& observer, Local& step, PlaceOrder& placed) {
   withdraw(step.tx(), mover_of(step, placed));
   set_status(step, placed, Status::FAILED);
+  step->after_commit([&db, &observer, saga_id = step.saga_id()] { count_refusal(db, observer, saga_id); });
 }
 
 bool gives_up(BusyChoice choice, int attempt) {
@@ -93,16 +86,12 @@ bool gives_up(BusyChoice choice, int attempt) {
   return attempt >= (choice == BusyChoice::retry ? kTriesRetrying : kTriesWaiting);
 }
 
-void reserve_stock(Refusals& refusals, Local& step, PlaceOrder& placed) {
+void reserve_stock(Local& step, PlaceOrder& placed) {
   try {
     reserve(step.tx(), mover_of(step, placed), placed.items);
   } catch (const skald::Busy& busy) {
     if (!gives_up(placed.when_busy, step.context().attempt)) throw;
-    refusals.count(step.saga_id(), "order_rejected_busy_total");
     throw Refused(busy.code(), busy.what());
-  } catch (const Refused& refused) {
-    if (refused.code() == "SOLD_OUT") refusals.count(step.saga_id(), "order_rejected_sold_out_total");
-    throw;
   }
   note(step.tx(), placed.order_id, step.saga_id(), "RESERVED");
 }
@@ -124,8 +113,11 @@ void confirm_stock(Local& step, PlaceOrder& placed) {
 
 void confirm_order(Local& step, PlaceOrder& placed) { set_status(step, placed, Status::CONFIRMED); }
 
-std::vector<std::string> skus_of(const PlaceOrder& placed) {
+// None before the order is there (it has no currency yet): an order that waits for a product,
+// or is refused for it, is one that its customer can look at.
+std::vector<std::string> skus_once_created(const PlaceOrder& placed) {
   std::vector<std::string> out;
+  if (placed.currency.empty()) return out;
   for (const Item& item : placed.items) out.push_back(item.sku);
   return out;
 }
@@ -140,19 +132,19 @@ skald::WhenBusy when_busy_of(BusyChoice choice) {
   }
 }
 
-skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payments> payments,
+skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Database& db, std::shared_ptr<Payments> payments,
                                          skald::Duration call_timeout) {
   using skald::Guard;
   return skald::Saga<PlaceOrder>("order.place")
       .local("create order", create_order)
-      .undo(fail_order)
-      .writes("order")
-      .local("reserve stock", [refusals = std::make_shared<Refusals>(env.observer)](
-                                  Local& step, PlaceOrder& placed) { reserve_stock(*refusals, step, placed); })
-      .undo(release_stock)
+      .undo(
+          [&db, &observer = env.observer](Local& step, PlaceOrder& placed) { fail_order(db, observer, step, placed); })
       .holds("order", &PlaceOrder::order_id, skald::exclusive)
+      .writes("order")
+      .local("reserve stock", reserve_stock)
+      .undo(release_stock)
       .holds(
-          "product", skus_of,
+          "product", skus_once_created,
           [](const PlaceOrder& placed) {
             return std::optional(placed.locking == LockChoice::exclusive ? skald::exclusive : skald::shared);
           },
@@ -168,6 +160,7 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payment
       .pivot()
       .writes("payment", Guard::idempotency_key)
       .local("confirm stock", confirm_stock)
+      .writes("payment", Guard::idempotency_key)
       .writes("product", Guard::commutative)
       .local("confirm order", confirm_order)
       .writes("order")

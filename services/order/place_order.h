@@ -23,7 +23,8 @@ struct PlaceOrder {
 };
 BOOST_DESCRIBE_STRUCT(PlaceOrder, (), (order_id, customer, items, locking, when_busy, amount, currency, charge))
 
-skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payments> payments,
+// `db` and what `env` refers to must outlive it. Orders that end BUSY or SOLD_OUT are counted.
+skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Database& db, std::shared_ptr<Payments> payments,
                                          skald::Duration call_timeout);
 
 // What a saga does where a lock is not free.

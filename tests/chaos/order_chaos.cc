@@ -1,7 +1,8 @@
 // Three workers of the order service on one PostgreSQL, with a provider that misbehaves,
 // under steady orders and cancellations, while random ones are killed with SIGKILL and
 // some are frozen with SIGSTOP inside of a transaction. Afterwards everything has come to
-// an end, the invariants hold, nothing is locked, reserved or charged twice.
+// an end, the invariants hold, nothing is locked, reserved or charged twice, and the checker
+// finds nothing in the recorded history.
 #include "chaos/order_chaos.h"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ class Storm {
     rage();
     settle();
     for (const std::string& wrong : crash::what_is_wrong(workers_.at(0))) fault(wrong);
+    for (const std::string& anomaly : crash::anomalies(workers_.at(0))) fault(anomaly);
     report_times("killed", workers_.after_death());
     report_times("frozen inside of a transaction", workers_.after_freeze());
     if (frozen_ < options_.freezes) fault("no worker could be frozen inside of a transaction");

@@ -125,6 +125,7 @@ void Lane::check_books() {
     faults_.push_back("of " + std::to_string(stories_) + " orders the provider has charged " +
                       std::to_string(charges[order::ChargeStatus::CHARGED]) + " and refunded " +
                       std::to_string(charges[order::ChargeStatus::REFUNDED]));
+  for (const std::string& anomaly : anomalies(*process_)) faults_.push_back(anomaly);
 }
 
 }  // namespace skald::crash

@@ -39,7 +39,8 @@ class Lane {
   Told tell(const Doom& first, const Doom& second = {});
 
   const std::vector<std::string>& faults() const { return faults_; }
-  // Compares the provider's books with what became of all orders.
+  // Compares the provider's books with what became of all orders, and lets the checker look
+  // at how they came to it.
   void check_books();
 
  private:

@@ -30,6 +30,7 @@ EngineOptions engine_options(const ProcessOptions& options) {
   EngineOptions out;
   out.outbox.lease = std::chrono::milliseconds(options.lease_ms);
   out.outbox.beat = std::chrono::milliseconds(options.beat_ms);
+  out.record_history = true;
   return out;
 }
 

@@ -165,5 +165,26 @@ TEST_P(PoisonedStep, IsParkedAtTheThirdTakeOverAndTheOthersGoOn) {
   EXPECT_EQ(scene_.charges().size(), static_cast<std::size_t>(kOrders));
 }
 
+class LostResult : public testing::TestWithParam<Dialect> {};
+INSTANTIATE_TEST_SUITE_P(Both, LostResult, testing::Values(Dialect::sqlite, Dialect::postgres),
+                         [](const auto& which) { return which.param == Dialect::sqlite ? "SQLite" : "PostgreSQL"; });
+
+// The commit that stores a charge's result holds all that follows, too.
+TEST_P(LostResult, OfAChargeIsAskedForAgainByTheNextProcess) {
+  Scene scene(GetParam(), {.lease_ms = 300, .beat_ms = 50});
+  auto process = scene.start();
+  offer(*process, "lamp", 5);
+  scene.behave({.latency_ms = 200});  // the customer has an answer before the process dies
+  process->send("POST", "/test/doom", to_json(Doom{Moment::before, {"order.place", 2}}), 200);
+  const std::string id = place(*process);
+  ASSERT_TRUE(until([&] { return process->ended(); })) << "it was to die with the charge's result";
+  ASSERT_EQ(scene.charges().size(), 1u);
+  process = scene.start();
+  EXPECT_TRUE(until([&] { return has_become(*process, id, Status::CONFIRMED); }));
+  EXPECT_EQ(scene.charges().size(), 1u) << "charged once";
+  EXPECT_THAT(what_is_wrong(*process), testing::IsEmpty());
+  EXPECT_THAT(anomalies(*process), testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace skald::crash

@@ -2,6 +2,7 @@
 
 #include "order/invariants.h"
 #include "runtime/wakeup.h"
+#include "skald/checker.h"
 #include "skald/http.h"
 
 namespace skald::crash {
@@ -55,6 +56,21 @@ std::vector<std::string> what_is_wrong(const ServedProcess& process) {
   for (const auto& product : process.get_as<Listing<order::ProductView>>("/order/products").items)
     if (product.reserved != 0 || product.holder) out.push_back("a reservation is left: " + to_json(product));
   for (const SagaView& saga : sagas_that_need_help(process)) out.push_back("a saga needs help: " + to_json(saga));
+  return out;
+}
+
+std::vector<std::string> anomalies(const ServedProcess& process) {
+  std::vector<checker::Operation> history;
+  for (std::string cursor;;) {
+    const auto page = process.get_as<Listing<OfService<checker::Operation>>>("/api/history?limit=200" + cursor);
+    history.insert(history.end(), page.items.begin(), page.items.end());
+    if (!page.next_cursor) break;
+    cursor = "&cursor=" + *page.next_cursor;
+  }
+  if (history.empty()) return {"no history was recorded"};
+  std::vector<std::string> out;
+  for (const checker::Finding& finding : checker::check(history))
+    out.push_back(checker::findings_text(std::span(&finding, 1)));
   return out;
 }
 

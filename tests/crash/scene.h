@@ -49,6 +49,8 @@ std::vector<SagaView> sagas_that_need_help(const ServedProcess& process);
 // What is wrong once everything has ended: an invariant, a lock, a reservation, a saga
 // that needs help. Empty: nothing.
 std::vector<std::string> what_is_wrong(const ServedProcess& process);
+// What the checker finds in the history of all sagas, each of which has ended.
+std::vector<std::string> anomalies(const ServedProcess& process);
 
 void rest(Duration time);
 // Until `ready` says so; false after `patience`.

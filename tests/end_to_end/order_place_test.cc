@@ -126,6 +126,37 @@ TEST_P(PlaceOrder, AnExclusiveOrderThatIsRejectedIsAnsweredAtOnce) {
   expect_invariants();
 }
 
+// Counted when its end is committed, which others may see a moment earlier.
+TEST_P(PlaceOrder, EachOrderThatEndsBusyIsCountedOnceWhereALockRefusesIt) {
+  offer("lamp", 5);
+  provider(R"({"latencyMs":500})");  // never answers in time: the holder holds on
+  place("lamp", 1, R"(,"lock":"exclusive")");
+  const Response rejected =
+      call("POST", "/order/orders", R"({"sku":"lamp","quantity":1,"lock":"exclusive","whenBusy":"reject"})");
+  EXPECT_EQ(rejected.status, 409);
+  EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 1);
+  EXPECT_EQ(reason_of(place("lamp", 1, R"(,"whenBusy":"reject")")), "BUSY");
+  EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 2);
+  EXPECT_EQ(reason_of(ended(place("lamp", 1, R"(,"whenBusy":"retry")").id)), "BUSY");
+  until([&] { return metrics_.of("order_rejected_busy_total") == 3; }, "the count of the one that tried");
+  EXPECT_EQ(reason_of(ended(place("lamp", 1).id)), "BUSY");
+  until([&] { return metrics_.of("order_rejected_busy_total") == 4; }, "the count of the one that waited");
+  EXPECT_EQ(metrics_.of("order_rejected_sold_out_total"), 0);
+}
+
+TEST_P(PlaceOrder, EachOrderThatIsShortOfUnitsIsCountedOnceByItsReason) {
+  offer("lamp", 5);
+  provider(R"({"latencyMs":500})");
+  place("lamp", 4);
+  EXPECT_EQ(reason_of(place("lamp", 3, R"(,"whenBusy":"reject")")), "BUSY");
+  EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 1);
+  EXPECT_EQ(reason_of(ended(place("lamp", 3, R"(,"whenBusy":"retry")").id)), "BUSY");
+  until([&] { return metrics_.of("order_rejected_busy_total") == 2; }, "the count of the one that tried");
+  EXPECT_EQ(reason_of(place("lamp", 6)), "SOLD_OUT");
+  EXPECT_EQ(metrics_.of("order_rejected_sold_out_total"), 1);
+  EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 2);
+}
+
 TEST_P(PlaceOrder, CancellingRefundsAndGivesBack) {
   offer("lamp", 5);
   const auto order = ended(place("lamp", 2).id);

@@ -9,9 +9,6 @@
 namespace skald::test {
 namespace {
 
-constexpr Duration kCallTimeout = std::chrono::milliseconds(300);
-constexpr Duration kPatience = std::chrono::seconds(10);
-
 Request request_of(const std::string& method, const std::string& path, const std::string& body) {
   Request request;
   request.method = method;
@@ -35,12 +32,58 @@ std::int64_t CountedMetrics::of(const std::string& metric) const {
 
 void rest(Duration time) { runtime::Wakeup().wait(time); }
 
+// Between the sandbox and its server: changes what POSTs are answered.
+class SandboxProvider::Tampering final : public Router {
+ public:
+  explicit Tampering(SandboxProvider& provider) : provider_(provider), real_(provider.routes_) {}
+  void get(std::string path, Access access, Doc doc, Handler handler) override {
+    real_.get(std::move(path), access, std::move(doc), std::move(handler));
+  }
+  void write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) override {
+    real_.write(std::move(method), std::move(path), access, std::move(doc), std::move(choose));
+  }
+  void stream(std::string path, Access access, Doc doc, StreamHandler handler) override {
+    real_.stream(std::move(path), access, std::move(doc), std::move(handler));
+  }
+  void act(std::string path, Access access, Doc doc, Handler handler) override {
+    real_.act(std::move(path), access, std::move(doc), [&provider = provider_, handler](const Request& request) {
+      const auto wrong = provider.next_wrong_answer();
+      if (!wrong) return handler(request);
+      if (wrong->takes_effect) handler(request);
+      return Response{wrong->status, wrong->body, "application/json", {}};
+    });
+  }
+
+ private:
+  SandboxProvider& provider_;
+  http::Routes& real_;
+};
+
+void SandboxProvider::answer_wrongly(WrongAnswer answer) {
+  const std::lock_guard lock(mutex_);
+  wrong_.push_back(std::move(answer));
+}
+
+bool SandboxProvider::has_answered_wrongly() const {
+  const std::lock_guard lock(mutex_);
+  return wrong_.empty();
+}
+
+std::optional<WrongAnswer> SandboxProvider::next_wrong_answer() {
+  const std::lock_guard lock(mutex_);
+  if (wrong_.empty()) return std::nullopt;
+  WrongAnswer out = std::move(wrong_.front());
+  wrong_.pop_front();
+  return out;
+}
+
 SandboxProvider::SandboxProvider(Env env)
     : db_(TestDatabase::sqlite(env, {.path = "", .full_sync = false})),
       routes_(env, http::Authenticator(env, std::nullopt), "test"),
       handlers_(std::make_unique<runtime::WorkerPool>(32)) {
   http::migrate_api_keys(**db_);
-  order::install_sandbox(**db_, routes_, env, rest);
+  Tampering router(*this);
+  order::install_sandbox(**db_, router, env, rest);
   http::ServerOptions options;
   options.port = 0;
   server_ = std::make_unique<http::Server>(env, options, routes_, publisher_,
@@ -73,15 +116,19 @@ std::int64_t SandboxProvider::charges() const {
   });
 }
 
-OrderTest::OrderTest() { open(); }
+OrderTest::OrderTest(Options options) : options_(std::move(options)) { open(); }
 OrderTest::~OrderTest() { engine_->stop(1s); }
 
 void OrderTest::open() {
   Database& db = **db_;
-  engine_ = std::make_unique<Engine>(env_, db, EngineOptions{.saga_threads = 8});
+  engine_ =
+      std::make_unique<Engine>(env_, db, EngineOptions{.saga_threads = 8, .record_history = options_.record_history});
   http::migrate_api_keys(db);
   routes_ = std::make_unique<http::Routes>(env_, http::Authenticator(env_, std::nullopt), "test");
-  order::install(*engine_, *routes_, env_, {.provider = sandbox_.url(), .call_timeout = kCallTimeout, .pause = rest});
+  order::install(*engine_, *routes_, env_,
+                 {.provider = options_.provider.empty() ? sandbox_.url() : options_.provider,
+                  .call_timeout = options_.call_timeout,
+                  .pause = rest});
   engine_->start();
 }
 
@@ -121,14 +168,18 @@ order::OrderView OrderTest::show(const std::string& id) {
   return from_json<order::OrderView>(response.body);
 }
 
-void OrderTest::until(const std::function<bool()>& ready, const std::string& what) {
-  const Instant end = env_.clock.steady() + kPatience;
+void OrderTest::until(const std::function<bool()>& ready, const std::string& what, Duration patience) {
+  const Instant end = env_.clock.steady() + patience;
   while (!ready()) {
     if (env_.clock.steady() > end) {
       FAIL() << "not in time: " << what;
     }
     rest(2ms);
   }
+}
+
+SagaView OrderTest::saga(const std::string& id) {
+  return (*db_)->read_result([&](Transaction& tx) { return *engine_->sagas().find(tx, id); });
 }
 
 order::OrderView OrderTest::ended(const std::string& id) {
@@ -158,6 +209,16 @@ void OrderTest::expect_invariants() {
   const auto found = from_json<Invariants>(response.body);
   for (const Check& check : found.checks) EXPECT_TRUE(check.ok) << check.name << ": " << check.detail;
   EXPECT_GE(found.checks.size(), 10u);
+  if (options_.record_history) {
+    EXPECT_EQ(anomalies(), "");
+  }
+}
+
+std::string OrderTest::anomalies() {
+  const auto history = (*db_)->read_result([&](Transaction& tx) { return engine_->sagas().history(tx, 0, 1'000'000); });
+  EXPECT_FALSE(history.empty());
+  const auto found = checker::check(history, {.to_the_end = false});  // some may still run
+  return found.empty() ? "" : checker::findings_text(found);
 }
 
 std::int64_t OrderTest::rows(const std::string& sql) {
@@ -170,6 +231,10 @@ std::string database_name(const testing::TestParamInfo<Dialect>& info) {
 
 std::string code_of(const Response& response) {
   return std::string(json::parse(response.body).as_object().at("code").as_string());
+}
+
+std::string reason_of(const order::OrderView& order) {
+  return order.reason ? order.reason->code : std::string(enum_name(order.status));
 }
 
 }  // namespace skald::test

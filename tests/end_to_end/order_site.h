@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "http/router.h"
@@ -31,6 +33,13 @@ class CountedMetrics final : public Observer {
 // Waits without sleeping through a test's time: a few milliseconds at a time.
 void rest(Duration time);
 
+// What a provider answers to a charge or a refund instead of what it has to say.
+struct WrongAnswer {
+  int status = 200;
+  std::string body;
+  bool takes_effect = true;
+};
+
 class SandboxProvider {
  public:
   explicit SandboxProvider(Env env);
@@ -41,9 +50,17 @@ class SandboxProvider {
   std::int64_t charged() const { return sum("CHARGED") + sum("REFUNDED"); }
   std::int64_t refunded() const { return sum("REFUNDED"); }
   std::int64_t charges() const;
+  // To the next such requests, one each.
+  void answer_wrongly(WrongAnswer answer);
+  bool has_answered_wrongly() const;  // as often as it was told to
 
  private:
+  class Tampering;
   std::int64_t sum(const std::string& status) const;
+  std::optional<WrongAnswer> next_wrong_answer();
+
+  mutable std::mutex mutex_;
+  std::deque<WrongAnswer> wrong_;
 
   std::unique_ptr<TestDatabase> db_;
   http::Routes routes_;
@@ -55,7 +72,13 @@ class SandboxProvider {
 
 class OrderTest : public testing::TestWithParam<Dialect> {
  protected:
-  OrderTest();
+  struct Options {
+    bool record_history = false;  // expect_invariants() has the checker look at it, too
+    std::string provider = {};    // its URL; empty: the sandbox
+    Duration call_timeout = 300ms;
+  };
+  explicit OrderTest(Options options);
+  OrderTest() : OrderTest(Options{}) {}
   ~OrderTest() override;
 
   Response call(const std::string& method, const std::string& path, const std::string& body = "",
@@ -70,9 +93,12 @@ class OrderTest : public testing::TestWithParam<Dialect> {
   order::ProductView product(const std::string& sku);
   void provider(const std::string& change);        // PUT /order/provider
   void expect_invariants();
+  // What the checker finds in what sagas did so far.
+  std::string anomalies();
   std::int64_t rows(const std::string& sql);
-  // Until `ready` says so; fails after ten seconds.
-  void until(const std::function<bool()>& ready, const std::string& what);
+  // Until `ready` says so; fails after `patience`.
+  void until(const std::function<bool()>& ready, const std::string& what, Duration patience = 10s);
+  SagaView saga(const std::string& id);
   // Another process on the same data, after this one is gone.
   void restart_engine();
 
@@ -87,9 +113,13 @@ class OrderTest : public testing::TestWithParam<Dialect> {
 
  private:
   void open();
+
+  const Options options_;
 };
 
 std::string database_name(const testing::TestParamInfo<Dialect>& info);
 std::string code_of(const Response& response);
+// Why it failed; where it did not, its status.
+std::string reason_of(const order::OrderView& order);
 
 }  // namespace skald::test

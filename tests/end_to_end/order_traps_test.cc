@@ -14,6 +14,7 @@ using order::Status;
 
 class OrderTraps : public OrderTest {
  protected:
+  OrderTraps() : OrderTest({.record_history = true}) {}
   std::int64_t reserved_at_once() { return rows("SELECT COUNT(*) FROM order_reservation WHERE state = 'RESERVED'"); }
   std::vector<LockView> locks() {
     return (*db_)->read_result([&](Transaction& tx) { return engine_->sagas().locks(tx); });
@@ -163,10 +164,7 @@ TEST_P(OrderTraps, AFailureAfterALostAnswerIsNotTakenForANo) {
       "chargeThenTimeoutRate":0,"duplicateRate":0,"timeoutMs":0})")
                 .status,
             200);
-  const auto failures = [&] {
-    const auto saga = (*db_)->read_result([&](Transaction& tx) { return engine_->sagas().find(tx, order.saga_id); });
-    return std::ranges::count(saga->steps, "FAILED", &StepView::status);
-  };
+  const auto failures = [&] { return std::ranges::count(saga(order.saga_id).steps, "FAILED", &StepView::status); };
   until([&] { return failures() >= 4; }, "more failures than a charge is given tries");
   EXPECT_EQ(show(order.id).status, Status::PENDING) << "it may have been charged, and was";
   ASSERT_EQ(sandbox_

@@ -1,0 +1,61 @@
+// What the checker says of the order service's sagas as they really ran side by side.
+#include "end_to_end/order_site.h"
+
+namespace skald::test {
+namespace {
+
+using order::Status;
+
+class OrderHistory : public OrderTest {
+ protected:
+  OrderHistory() : OrderTest({.record_history = true}) {}
+};
+INSTANTIATE_TEST_SUITE_P(Both, OrderHistory, testing::Values(Dialect::sqlite, Dialect::postgres), database_name);
+
+TEST_P(OrderHistory, OverlappingOrdersOfOneProductCorruptNothing) {
+  offer("lamp", 100);
+  provider(R"({"latencyMs":250})");
+  std::vector<std::string> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(place("lamp", 1 + i % 3).id);
+  EXPECT_GT(product("lamp").reserved, 3) << "they overlap";
+  for (const auto& id : ids) EXPECT_EQ(ended(id).status, Status::CONFIRMED);
+  expect_invariants();
+}
+
+TEST_P(OrderHistory, AnOrderThatBeginsBesideOneThatIsUndoneHasSeenNothingOfIt) {
+  offer("lamp", 100);
+  provider(R"({"latencyMs":250,"declineRate":1})");
+  const auto undone = place("lamp", 2);
+  const auto beside = place("lamp", 1);
+  EXPECT_EQ(product("lamp").reserved, 3);
+  EXPECT_EQ(ended(undone.id).status, Status::FAILED);
+  ended(beside.id);
+  expect_invariants();
+}
+
+TEST_P(OrderHistory, WhoIsRefusedBecauseOfUnitsThatComeBackWasToldSo) {
+  offer("lamp", 5);
+  provider(R"({"latencyMs":250,"declineRate":1})");
+  const auto holder = place("lamp", 3);
+  EXPECT_EQ(reason_of(place("lamp", 3, R"(,"whenBusy":"reject")")), "BUSY");
+  EXPECT_EQ(reason_of(place("lamp", 6)), "SOLD_OUT");
+  EXPECT_EQ(ended(holder.id).status, Status::FAILED);
+  expect_invariants();
+}
+
+TEST_P(OrderHistory, ACancellationBesidePlacementsCorruptsNothing) {
+  offer("lamp", 100);
+  const auto order = ended(place("lamp", 2).id);
+  provider(R"({"latencyMs":250})");
+  const auto before = place("lamp", 1);
+  EXPECT_EQ(call("POST", "/order/orders/" + order.id + "/cancel").status, 202);
+  const auto after = place("lamp", 1, R"(,"lock":"exclusive")");
+  EXPECT_EQ(call("POST", "/order/orders/" + before.id + "/cancel").status, 202) << "waits for its placement's end";
+  becomes(order.id, Status::CANCELLED);
+  becomes(before.id, Status::CANCELLED);
+  EXPECT_EQ(ended(after.id).status, Status::CONFIRMED);
+  expect_invariants();
+}
+
+}  // namespace
+}  // namespace skald::test
