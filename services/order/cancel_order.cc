@@ -52,12 +52,8 @@ skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, s
   return skald::Saga<CancelOrder>("order.cancel")
       .local("look at order", look_at_order)
       .nothing_to_undo()
-      .holds(
-          "order", &CancelOrder::order_id, [](const CancelOrder&) { return std::optional(skald::exclusive); },
-          [](const CancelOrder& cancelled) { return when_busy_of(cancelled.when_busy); })
-      // The same lock again: the first says what is done where it is not free, this one that it
-      // is exclusive whatever the state, which the analyser relies on.
-      .holds("order", &CancelOrder::order_id, skald::exclusive)
+      .holds("order", &CancelOrder::order_id, skald::exclusive,
+             [](const CancelOrder& cancelled) { return when_busy_of(cancelled.when_busy); })
       .reads("order")
       .reads("payment")
       .writes("order")

@@ -64,14 +64,14 @@ T read_answer(std::string_view body) {
 }
 
 // Only two answers are a no. Another 4xx (too many calls, a wrong password, a body that it does
-// not like) says of that call alone that it did nothing.
+// not like) says of that call alone that it did nothing; but 408 may be a proxy's that gave up.
 void check_status(const HttpAnswer& answer) {
   const std::string said = std::to_string(answer.status) + ": " + answer.body.substr(0, 200);
   if (answer.status == 200 || answer.status == 201) return;
   if (answer.status == 402 || answer.status == 409)
     throw Refused("PAYMENT_DECLINED", "the payment provider declines: " + answer.body.substr(0, 200));
   if (answer.status == 503) throw Unavailable("PROVIDER_DOWN", "the payment provider cannot work now");
-  if (answer.status >= 400 && answer.status < 500)
+  if (answer.status >= 400 && answer.status < 500 && answer.status != 408)
     throw Unavailable("PROVIDER_REFUSED", "the payment provider answered " + said);
   throw CommitUnknown("PROVIDER_FAILED", "the payment provider answered " + said);
 }

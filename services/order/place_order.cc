@@ -62,23 +62,23 @@ void set_status(Local& step, const PlaceOrder& placed, Status status) {
 }
 
 // By the saga's reason, because not only steps refuse: the engine does so for a lock.
-void count_refusal(skald::Database& db, skald::Observer& observer, const std::string& saga_id) {
+void count_refusal(skald::Engine& engine, skald::Observer& observer, const std::string& saga_id) {
   try {
-    const skald::Rows rows = db.read_result(
-        [&](skald::Transaction& tx) { return tx.query("SELECT error_code FROM skald_saga WHERE id = $1", saga_id); });
-    const auto code = rows.empty() ? std::string() : rows.get<std::string>(0, 0);
-    if (code == "BUSY") observer.count("order_rejected_busy_total");
-    if (code == "SOLD_OUT") observer.count("order_rejected_sold_out_total");
+    const auto saga =
+        engine.database().read_result([&](skald::Transaction& tx) { return engine.sagas().find(tx, saga_id); });
+    if (!saga || !saga->error) return;
+    if (saga->error->code == "BUSY") observer.count("order_rejected_busy_total");
+    if (saga->error->code == "SOLD_OUT") observer.count("order_rejected_sold_out_total");
   } catch (const skald::Error&) {
     // one is missing from a count, and the order's end stands
   }
 }
 
 // Its reason is stored with the commit, and known after it.
-void fail_order(skald::Database& db, skald::Observer& observer, Local& step, PlaceOrder& placed) {
+void fail_order(skald::Engine& engine, skald::Observer& observer, Local& step, PlaceOrder& placed) {
   withdraw(step.tx(), mover_of(step, placed));
   set_status(step, placed, Status::FAILED);
-  step->after_commit([&db, &observer, saga_id = step.saga_id()] { count_refusal(db, observer, saga_id); });
+  step->after_commit([&engine, &observer, saga_id = step.saga_id()] { count_refusal(engine, observer, saga_id); });
 }
 
 bool gives_up(BusyChoice choice, int attempt) {
@@ -132,13 +132,14 @@ skald::WhenBusy when_busy_of(BusyChoice choice) {
   }
 }
 
-skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Database& db, std::shared_ptr<Payments> payments,
+skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, std::shared_ptr<Payments> payments,
                                          skald::Duration call_timeout) {
   using skald::Guard;
   return skald::Saga<PlaceOrder>("order.place")
       .local("create order", create_order)
-      .undo(
-          [&db, &observer = env.observer](Local& step, PlaceOrder& placed) { fail_order(db, observer, step, placed); })
+      .undo([&engine, &observer = env.observer](Local& step, PlaceOrder& placed) {
+        fail_order(engine, observer, step, placed);
+      })
       .holds("order", &PlaceOrder::order_id, skald::exclusive)
       .writes("order")
       .local("reserve stock", reserve_stock)
