@@ -64,6 +64,10 @@ class Runner {
  private:
   using Handle = std::unique_ptr<Instance>;
 
+  static constexpr Duration kIdleMax = std::chrono::hours(1);
+  static constexpr Duration kPauseAfterError = 500ms;
+  static std::int64_t ticks(Instant instant) { return instant.time_since_epoch().count(); }
+
   void run_in(Transaction& tx, Instance& saga, std::optional<std::string> signal);
   void look_after(Transaction& tx);
   bool ends_by(const tables::saga::Row& row, std::string_view signal) const;
