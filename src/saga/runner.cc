@@ -204,10 +204,8 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     After after{};
     std::optional<Duration> wakes_in;
     bool others = false;
-    int tries = 0;
     try {
       db_.write(saga.definition->type, [&](Transaction& tx) {
-        if (++tries > 1) trial.ends_after = 1;  // others were in the way: a step at a time locks less
         draft = saga.draft();
         Group group(env_, tx, *draft, trial, limits_);
         after = group.run(hooks_.worker());
