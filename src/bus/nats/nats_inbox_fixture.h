@@ -121,8 +121,8 @@ class Inbox {
 
   std::size_t size() const { return ids_.size(); }
   int duplicates() const { return duplicates_; }
-  // How many came as a second attempt.
-  std::size_t left_by_another() const { return left_by_another_; }
+  // Those that came as a second attempt.
+  const std::set<std::string>& left_by_another() const { return left_by_another_; }
   const IdsByKey& by_key() const { return by_key_; }
 
  private:
@@ -134,7 +134,7 @@ class Inbox {
     for (const Message& message : events)
       if (message.event.id == refused) throw Invalid("INVALID_EVENT", "it has no key");
     for (const Message& message : events) {
-      if (message.attempt > 1) ++left_by_another_;
+      if (message.attempt > 1) left_by_another_.insert(message.event.id);
       if (ids_.insert(message.event.id).second) by_key_[message.event.key].push_back(message.event.id);
       else ++duplicates_;
     }
@@ -144,7 +144,7 @@ class Inbox {
   std::set<std::string> ids_;
   IdsByKey by_key_;
   int duplicates_ = 0;
-  std::size_t left_by_another_ = 0;
+  std::set<std::string> left_by_another_;
 };
 
 }  // namespace skald::test
