@@ -31,6 +31,7 @@ std::vector<const Row*> ahead_of(const std::vector<Row>& rows, const Row& row) {
 }  // namespace
 
 void LockWatch::observe(Transaction& tx) {
+  check_shortages(tx);
   const auto rows = tables::semantic_lock::all(tx, kLocksMax);
   if (rows.empty() && before_.empty()) return;
   check_owners(tx);
@@ -43,6 +44,15 @@ void LockWatch::check_owners(Transaction& tx) {
   const Rows orphan = tx.query(
       "SELECT l.root FROM skald_lock l LEFT JOIN skald_saga s ON s.id = l.root WHERE s.id IS NULL OR s.live = 0");
   if (!orphan.empty()) broken("a lock has outlived its saga " + orphan.get<std::string>(0, 0));
+}
+
+void LockWatch::check_shortages(Transaction& tx) {
+  if (!tx.query("SELECT 1 FROM skald_shortage LIMIT 1").empty()) stage_.markers.hit(Marker::saga_lacked);
+  const Rows orphan = tx.query(
+      "SELECT l.saga_id FROM skald_shortage l LEFT JOIN skald_saga s ON s.id = l.saga_id WHERE s.id IS NULL OR s.live "
+      "= "
+      "0 OR s.status = 'COMPENSATING'");
+  if (!orphan.empty()) broken("a shortage is told of saga " + orphan.get<std::string>(0, 0) + ", which lacks nothing");
 }
 
 void LockWatch::check_place(const std::vector<Row>& rows) const {

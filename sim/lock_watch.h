@@ -26,6 +26,7 @@ class LockWatch {
   using Name = std::tuple<std::string, std::string, std::string>;  // resource, key, root
 
   void check_owners(Transaction& tx);
+  void check_shortages(Transaction& tx);
   void check_place(const std::vector<Row>& rows) const;
   void check_circles(const std::vector<Row>& rows) const;
   void check_kept(Transaction& tx, const std::vector<Row>& rows);

@@ -83,6 +83,7 @@ constexpr Place kPlaces[] = {
     {"lock waited for", Workload::sagas},
     {"lock granted to who waits", Workload::sagas},
     {"lock waited for in vain", Workload::sagas},
+    {"units waited for", Workload::sagas},
     {"child taken over", Workload::sagas},
     {"child completed", Workload::sagas},
     {"child refused", Workload::sagas},

@@ -84,6 +84,7 @@ enum class Marker {
   saga_lock_waited,
   saga_lock_granted,
   saga_lock_timed_out,
+  saga_lacked,
   saga_child_adopted,
   saga_child_completed,
   saga_child_refused,

@@ -73,6 +73,7 @@ constexpr PlantedBug kBugs[] = {
     {Rule::child_leaves_locks, "child_leaves_locks", "a child gives its root's locks back", Workload::sagas},
     {Rule::signal_kept, "signal_kept", "a signal that comes before anybody waits is lost", Workload::sagas},
     {Rule::signal_taken_once, "signal_taken_once", "one signal ends two waits", Workload::sagas},
+    {Rule::lack_forgotten, "lack_forgotten", "a saga that has ended is still said to lack something", Workload::sagas},
     {Rule::sleep_kept, "sleep_kept", "a saga that is woken early sleeps no more", Workload::sagas},
     {Rule::parent_told, "parent_told", "a child's end is not told to its parent", Workload::sagas},
     {Rule::late_action_kept_out, "late_action_kept_out", "an action works after its undo has overtaken it",

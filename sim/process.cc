@@ -9,6 +9,8 @@ namespace skald::sim {
 
 using outbox::Membership;
 
+constexpr Duration kSagaPatience = 5s;
+
 void MarkingObserver::count(std::string_view metric, std::int64_t) {
   static constexpr std::pair<std::string_view, Marker> table[] = {
       {"worker_take_overs_total", Marker::take_over},
@@ -56,9 +58,14 @@ Process::Process(Surroundings around)
                [](std::vector<std::function<void()>> calls) {
                  for (auto& one : calls) one();
                },
-               true}),
+               true},
+              {.patience = kSagaPatience}),
       acting_(membership_.view()) {
-  add_sagas(registry_, around_.provider, [this](Duration time) { around_.wiring.pause(time, false); }, stage_.plan);
+  add_sagas(
+      registry_,
+      {around_.provider, [this](Duration time) { around_.wiring.pause(time, false); },
+       [this](Transaction& tx, std::string_view resource, std::string_view key) { runner_.freed(tx, resource, key); }},
+      stage_.plan);
   for (const auto& [consumer, type] :
        {std::pair("ledger", "local.*"), std::pair("thanks", "local.*"), std::pair("mirror", "both.*")}) {
     routing_.add(Consumer{

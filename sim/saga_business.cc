@@ -79,12 +79,17 @@ void reserve(Local& step, SimOrder& order) {
   move_stock(step, order, "quantity = quantity - $2, reserved = reserved + $2");
   step->execute("INSERT INTO sim_reservation (saga, sku, n) VALUES ($1, $2, $3)", step.saga_id(), order.sku,
                 order.quantity);
-  const Rows left = step->query("SELECT quantity FROM sim_stock WHERE sku = $1", order.sku);
-  if (left.get<int>(0, 0) < 0) throw Refused("SOLD_OUT", "simulated: not enough");
+  const Rows left = step->query("SELECT quantity, reserved FROM sim_stock WHERE sku = $1", order.sku);
+  if (left.get<std::int64_t>(0, 0) >= 0) return;
+  const auto others = left.get<std::int64_t>(0, 1) - order.quantity;
+  if (order.when_busy == "wait" && left.get<std::int64_t>(0, 0) + others >= 0)
+    throw Busy("BUSY", "simulated: others have enough", std::nullopt, Shortage{"units", order.sku, 3s});
+  throw Refused("SOLD_OUT", "simulated: not enough");
 }
-void give_back(Local& step, SimOrder& order) {
+void give_back(const Reach& reach, Local& step, SimOrder& order) {
   move_stock(step, order, "quantity = quantity + $2, reserved = reserved - $2");
   step->execute("DELETE FROM sim_reservation WHERE saga = $1", step.saga_id());
+  reach.freed(step.tx(), "units", order.sku);
 }
 
 void confirm(Local& step, SimOrder& order) {
@@ -96,21 +101,17 @@ void confirm(Local& step, SimOrder& order) {
   step->execute("UPDATE sim_order SET status = 'CONFIRMED' WHERE saga = $1", step.saga_id());
 }
 
-// The provider as one process reaches it.
-struct Line {
-  Provider& provider;
-  Provider::Wait wait;
-};
-
-Saga<SimOrder> order_saga(const Line& line, const Plan& plan) {
+Saga<SimOrder> order_saga(const Reach& reach, const Plan& plan) {
   return Saga<SimOrder>("sim.order")
       .local("create", does<SimOrder>(create_order))
       .undo(undoes<SimOrder>(fail_order))
       .local("reserve", does<SimOrder>(reserve))
-      .undo(undoes<SimOrder>(give_back))
+      .undo(undoes<SimOrder>([reach](Local& step, SimOrder& order) { give_back(reach, step, order); }))
       .holds("product", &SimOrder::sku, mode_of, when_busy_of)
-      .remote("charge", [line](Remote& step,
-                               SimOrder& order) { line.provider.act(step, {order.declined, order.kills}, line.wait); })
+      .remote("charge",
+              [reach](Remote& step, SimOrder& order) {
+                reach.provider.act(step, {order.declined, order.kills}, reach.wait);
+              })
       .retry(3, 50ms)
       .pivot()
       .local("confirm", does<SimOrder>(confirm))
@@ -218,10 +219,10 @@ Saga<SimTransfer> cross_saga() {
 
 void hear(Local&, SimTrip& trip, const RawJson& payload) { trip.heard.push_back(payload.text); }
 
-Saga<SimTrip> trip_saga(const Line& line, const Plan& plan) {
+Saga<SimTrip> trip_saga(const Reach& reach, const Plan& plan) {
   return Saga<SimTrip>("sim.trip")
-      .remote("book", [line](Remote& step, SimTrip&) { line.provider.act(step, {}, line.wait); })
-      .undo([line](Remote& step, SimTrip& trip) { line.provider.cancel(step, trip.stuck, line.wait); })
+      .remote("book", [reach](Remote& step, SimTrip&) { reach.provider.act(step, {}, reach.wait); })
+      .undo([reach](Remote& step, SimTrip& trip) { reach.provider.cancel(step, trip.stuck, reach.wait); })
       .retry(3, 50ms)
       .holds(
           "product", &SimTrip::holds,
@@ -234,7 +235,7 @@ Saga<SimTrip> trip_saga(const Line& line, const Plan& plan) {
       .await("sure", "go", hear)
       .timeout(3s)
       .child<SimOrder>(
-          "order", order_saga(line, plan), [](const SimTrip& trip) { return trip.order; },
+          "order", order_saga(reach, plan), [](const SimTrip& trip) { return trip.order; },
           [](Local& step, SimTrip& trip, const SimOrder&) { note(step, trip, false); })
       .undo(undoes<SimTrip>([](Local&, SimTrip&) {}))
       .local("depart", does<SimTrip>([](Local&, SimTrip& trip) {
@@ -246,12 +247,11 @@ Saga<SimTrip> trip_saga(const Line& line, const Plan& plan) {
 
 }  // namespace
 
-void add_sagas(saga::Registry& registry, Provider& provider, Provider::Wait wait, const Plan& plan) {
-  const Line line{provider, std::move(wait)};
-  registry.add(order_saga(line, plan).definition());
+void add_sagas(saga::Registry& registry, const Reach& reach, const Plan& plan) {
+  registry.add(order_saga(reach, plan).definition());
   registry.add(transfer_saga().definition());
   registry.add(cross_saga().definition());
-  registry.add(trip_saga(line, plan).definition());
+  registry.add(trip_saga(reach, plan).definition());
 }
 
 void create_saga_tables(Database& db) {

@@ -1,6 +1,7 @@
 // The sagas that the simulated services run, and what they work on.
 //
-//   sim.order     takes stock and looks only then whether there was enough; a charge as the pivot
+//   sim.order     takes stock and looks only then whether there was enough; it may wait for units that unfinished
+//                 orders have; a charge as the pivot
 //   sim.transfer  reads, thinks, looks again, and writes what it computed: wrong without its locks
 //   sim.cross     two locks in either order, one after the other
 //   sim.trip      a booking that can be cancelled, two signals of one name, and an order as its child
@@ -51,8 +52,13 @@ struct SimTrip {
 };
 BOOST_DESCRIBE_STRUCT(SimTrip, (), (order, holds, stuck, grounded, heard, trail))
 
-// `wait` lets time pass in the process whose registry it is.
-void add_sagas(saga::Registry& registry, Provider& provider, Provider::Wait wait, const Plan& plan);
+// What the sagas of one process reach beside their transaction.
+struct Reach {
+  Provider& provider;
+  Provider::Wait wait;           // lets time pass in the process
+  std::function<void(Transaction& tx, std::string_view resource, std::string_view key)> freed;
+};
+void add_sagas(saga::Registry& registry, const Reach& reach, const Plan& plan);
 void create_saga_tables(Database& db);
 
 inline constexpr std::int64_t kStockPerProduct = 30;

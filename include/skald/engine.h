@@ -37,6 +37,8 @@ struct EngineOptions {
   // Wakes a person; called from the engine's threads, must not block or throw.
   std::function<void(std::string_view code, std::string_view text)> alert = {};
   int saga_threads = 4;           // that run sagas which their starters have left
+  // How long an undo, a call without an answer or a step behind the pivot is tried before the saga needs help.
+  Duration saga_patience = std::chrono::minutes(5);
   Duration saga_retention = std::chrono::days(30);  // of ended sagas, and of barriers
   bool record_history = false;    // of what sagas read and write, for the checker
   Duration history_retention = std::chrono::hours(24);

@@ -25,11 +25,20 @@ struct Conflict : Error {
   using Error::Error;
 };
 
+// What a saga's step lacks and others may free (units of a product, seats, a quota): it waits
+// until Sagas::freed() says so, and is refused after `limit`.
+struct Shortage {
+  std::string resource, key;
+  std::chrono::milliseconds limit{2000};
+};
+
 // Somebody else is at it; the same request may succeed later.
 struct Busy : Error {
-  Busy(std::string code, const std::string& message, std::optional<std::chrono::milliseconds> after = std::nullopt)
-      : Error(std::move(code), message), retry_after(after) {}
+  Busy(std::string code, const std::string& message, std::optional<std::chrono::milliseconds> after = std::nullopt,
+       std::optional<Shortage> lacking = std::nullopt)
+      : Error(std::move(code), message), retry_after(after), shortage(std::move(lacking)) {}
   std::optional<std::chrono::milliseconds> retry_after;
+  std::optional<Shortage> shortage;  // of a local step, which then waits for it instead of trying again by the clock
 };
 
 // What was read has changed since: read again and decide again.

@@ -18,6 +18,7 @@
 // | a step throws      | what it means             | what happens                              |
 // | Refused            | the business says no      | what was done is undone in reverse        |
 // | Stale, Busy, …     | a passing trouble         | tried again as retry() says, then undone  |
+// | Busy with shortage | others have what it lacks | waits until that is freed, or for its limit |
 // | CommitUnknown, …   | nobody knows (remote)     | asked again with the same key, never guessed |
 // | after the pivot    | there is no way back      | tried again until it works or a person is called |
 //

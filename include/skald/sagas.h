@@ -68,6 +68,9 @@ class Sagas {
   // repeated signal one; `actor` is the person, if it is one. Throw NotFound, Conflict, Busy.
   virtual void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
                       std::string_view id, std::string_view actor = {}) = 0;
+  // Of `resource`, `key` there is more once this transaction has committed: steps that lack it
+  // (Busy with a Shortage) look again, those first that have waited longest.
+  virtual void freed(Transaction& tx, std::string_view resource, std::string_view key) = 0;
   virtual void retry(Transaction& tx, std::string_view saga_id, std::string_view actor) = 0;
   virtual void compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) = 0;
 

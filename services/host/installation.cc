@@ -33,6 +33,7 @@ EngineOptions engine_options(const cli::Settings& settings, Installation::Purpos
   out.outbox.lease = settings.duration("outbox.lease");
   out.outbox.retention = settings.duration("outbox.retention");
   out.saga_threads = static_cast<int>(settings.integer("sagas.threads"));
+  out.saga_patience = settings.duration("sagas.patience");
   out.saga_retention = settings.duration("sagas.retention");
   out.record_history = settings.enabled("history.record");
   out.history_retention = settings.duration("history.retention");

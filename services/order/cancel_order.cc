@@ -28,11 +28,12 @@ void look_at_order(Local& step, CancelOrder& cancelled) {
                   cancelled.order_id, step.saga_id()));
 }
 
-void give_back_stock(Local& step, CancelOrder& cancelled) {
+void give_back_stock(skald::Engine& engine, Local& step, CancelOrder& cancelled) {
   step->enqueue("UPDATE order_payment SET status = $2, refund_id = $3, refunded_at = $4 WHERE id = $1",
                 *cancelled.charge, PaymentStatus::REFUNDED, cancelled.refund, step->now());
   note(step.tx(), cancelled.order_id, step.saga_id(), "REFUNDED");
   give_back(step.tx(), {step.saga_id(), cancelled.order_id}, cancelled.items);
+  say_freed(engine, step.tx(), cancelled.items);
 }
 
 void cancel_order(Local& step, CancelOrder& cancelled) {
@@ -47,7 +48,8 @@ void cancel_order(Local& step, CancelOrder& cancelled) {
 
 }  // namespace
 
-skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, skald::Duration call_timeout) {
+skald::Saga<CancelOrder> cancel_order_saga(skald::Engine& engine, std::shared_ptr<Payments> payments,
+                                           skald::Duration call_timeout) {
   using skald::Guard;
   return skald::Saga<CancelOrder>("order.cancel")
       .local("look at order", look_at_order)
@@ -65,7 +67,8 @@ skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, s
       .timeout(call_timeout)
       .pivot()
       .writes("payment", Guard::idempotency_key)
-      .local("give back stock", give_back_stock)
+      .local("give back stock",
+             [&engine](Local& step, CancelOrder& cancelled) { give_back_stock(engine, step, cancelled); })
       .writes("payment", Guard::idempotency_key)
       .writes("product", Guard::commutative)
       .local("cancel order", cancel_order)

@@ -6,6 +6,7 @@
 
 #include "order/payments.h"
 #include "order/record.h"
+#include "skald/engine.h"
 #include "skald/saga.h"
 
 namespace order {
@@ -18,6 +19,8 @@ struct CancelOrder {
 };
 BOOST_DESCRIBE_STRUCT(CancelOrder, (), (order_id, when_busy, items, charge, refund))
 
-skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, skald::Duration call_timeout);
+// `engine` must outlive it.
+skald::Saga<CancelOrder> cancel_order_saga(skald::Engine& engine, std::shared_ptr<Payments> payments,
+                                           skald::Duration call_timeout);
 
 }  // namespace order

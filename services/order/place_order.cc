@@ -10,8 +10,6 @@ using skald::Local;
 using skald::Refused;
 using skald::Remote;
 
-// 100 ms x attempt: seven tries are two seconds.
-constexpr int kTriesWaiting = 7;
 constexpr int kTriesRetrying = 3;
 constexpr skald::Duration kPauseFirst = std::chrono::milliseconds(100);
 constexpr skald::Duration kWaitMax = std::chrono::seconds(2);
@@ -81,23 +79,20 @@ void fail_order(skald::Engine& engine, skald::Observer& observer, Local& step, P
   step->after_commit([&engine, &observer, saga_id = step.saga_id()] { count_refusal(engine, observer, saga_id); });
 }
 
-bool gives_up(BusyChoice choice, int attempt) {
-  if (choice == BusyChoice::reject) return true;
-  return attempt >= (choice == BusyChoice::retry ? kTriesRetrying : kTriesWaiting);
-}
-
 void reserve_stock(Local& step, PlaceOrder& placed) {
   try {
     reserve(step.tx(), mover_of(step, placed), placed.items);
   } catch (const skald::Busy& busy) {
-    if (!gives_up(placed.when_busy, step.context().attempt)) throw;
+    if (placed.when_busy == BusyChoice::wait) throw;
+    if (placed.when_busy == BusyChoice::retry) throw skald::Busy(busy.code(), busy.what(), busy.retry_after);
     throw Refused(busy.code(), busy.what());
   }
   note(step.tx(), placed.order_id, step.saga_id(), "RESERVED");
 }
 
-void release_stock(Local& step, PlaceOrder& placed) {
+void release_stock(skald::Engine& engine, Local& step, PlaceOrder& placed) {
   release(step.tx(), mover_of(step, placed), placed.items);
+  say_freed(engine, step.tx(), placed.items);
   note(step.tx(), placed.order_id, step.saga_id(), "RELEASED");
 }
 
@@ -143,14 +138,14 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, 
       .holds("order", &PlaceOrder::order_id, skald::exclusive)
       .writes("order")
       .local("reserve stock", reserve_stock)
-      .undo(release_stock)
+      .undo([&engine](Local& step, PlaceOrder& placed) { release_stock(engine, step, placed); })
       .holds(
           "product", skus_once_created,
           [](const PlaceOrder& placed) {
             return std::optional(placed.locking == LockChoice::exclusive ? skald::exclusive : skald::shared);
           },
           [](const PlaceOrder& placed) { return when_busy_of(placed.when_busy); })
-      .retry(kTriesWaiting + 1, kPauseFirst)
+      .retry(kTriesRetrying, kPauseFirst)
       .writes("product", Guard::commutative)
       .remote("charge",
               [payments](Remote& step, PlaceOrder& placed) {

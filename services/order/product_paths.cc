@@ -99,11 +99,12 @@ void add_product_paths(const ShopHandle& shop, skald::Router& router) {
              });
   router.post(db, "/order/products/{sku}/restock", Access::admin,
               skald::describe<Restock, ProductView>("Add units to a product"),
-              [](const Request& request, Transaction& tx) {
+              [shop](const Request& request, Transaction& tx) {
                 const auto asked = request.as<Restock>();
                 check_quantity(asked.quantity, kStockMax);
-                const Product product = product_of(tx, request);
-                restock(tx, "restock " + request.caller.subject.substr(0, 100), product.sku, asked.quantity);
+                const Item added{product_of(tx, request).sku, asked.quantity};
+                restock(tx, "restock " + request.caller.subject.substr(0, 100), added.sku, added.quantity);
+                say_freed(shop->engine, tx, std::span(&added, 1));
                 return Response::json(200, view_of(tx, product_of(tx, request)));
               });
   router.get("/order/products/{sku}/versions", Access::admin,

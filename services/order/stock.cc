@@ -44,7 +44,7 @@ std::string reservation_id(const Mover& mover, const std::string& sku) {
              std::to_string(wanted) + " of " + sku + " are wanted, " + std::to_string(free) + " are free and " +
                  std::to_string(reserved) + " are held by unfinished orders, first by " + who + ": try again after " +
                  std::to_string(kTryAgainAfter.count()) + " s",
-             kTryAgainAfter);
+             kTryAgainAfter, skald::Shortage{std::string(kUnits), sku, kTryAgainAfter});
 }
 
 void move(Transaction& tx, const Move& how, const std::string& sku, const VersionEntry& entry) {
@@ -142,6 +142,10 @@ void confirm(Transaction& tx, const Mover& mover, std::span<const Item> items) {
 void give_back(Transaction& tx, const Mover& mover, std::span<const Item> items) {
   for (const Item& item : sorted(items))
     version_file().append(tx, resource_of(item.sku), mover.saga_id, "RETURN", item.quantity, VersionStatus::COMPLETED);
+}
+
+void say_freed(skald::Engine& engine, Transaction& tx, std::span<const Item> items) {
+  for (const Item& item : items) engine.sagas().freed(tx, kUnits, item.sku);
 }
 
 void restock(Transaction& tx, std::string_view who, const std::string& sku, std::int64_t quantity) {

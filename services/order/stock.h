@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "order/record.h"
-#include "skald/database.h"
+#include "skald/engine.h"
 #include "skald/version_file.h"
 
 namespace order {
@@ -26,6 +26,9 @@ struct Mover {
 };
 
 inline constexpr std::chrono::seconds kTryAgainAfter{2};
+
+// What an order lacks of a product and unfinished orders may free: resource and key for Sagas::freed().
+inline constexpr std::string_view kUnits = "units";
 
 // Says that these units are wanted: RESERVING, visible to all until the saga ends.
 void announce(skald::Transaction& tx, const Mover& mover, std::span<const Item> items);
@@ -38,6 +41,9 @@ void confirm(skald::Transaction& tx, const Mover& mover, std::span<const Item> i
 
 // sold -> free: of an order that is cancelled.
 void give_back(skald::Transaction& tx, const Mover& mover, std::span<const Item> items);
+
+// Whoever waits for units of these looks again when the transaction has committed.
+void say_freed(skald::Engine& engine, skald::Transaction& tx, std::span<const Item> items);
 
 // More free units. NotFound (PRODUCT_NOT_FOUND).
 void restock(skald::Transaction& tx, std::string_view who, const std::string& sku, std::int64_t quantity);

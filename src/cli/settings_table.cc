@@ -49,6 +49,8 @@ constexpr Setting kSettings[] = {
      "signs notifications: whsec_ and base64, or raw; empty: the one of the data folder", kSecretBytesMin, 1024},
     {"sagas.threads", Kind::integer, "16", "sagas that each service works on at once; a call keeps one of them", 1,
      512},
+    {"sagas.patience", Kind::duration, "5m",
+     "how long an undo, an unanswered call or a step behind the pivot is tried before a person is called", 1, 86'400},
     {"sagas.retention", Kind::duration, "30d", "how long ended sagas are kept", 60, 3'650 * 86'400},
     {"history.record", Kind::boolean, "false", "record what sagas read and write, for skald check", 0, 0},
     {"history.retention", Kind::duration, "1d", "how long that is kept", 60, 3'650 * 86'400},

@@ -71,6 +71,9 @@ enum class Rule {
   grant_beats_timeout,        // who was granted a lock has it, however late it looks
   child_leaves_locks,         // a child's locks are its root's, to the root's end
   // Waits.
+  lack_said_first,            // who lacks something says so before the look that makes it wait
+  freed_marked,               // and does not miss what is freed during that look
+  lack_forgotten,             // who lacks it no longer is not waited with
   signal_kept,                // a signal may come before anybody waits for it
   signal_taken_once,          // a signal ends one wait
   signal_meets_row,           // a signal and the wait for it do not miss each other

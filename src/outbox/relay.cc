@@ -57,6 +57,8 @@ Duration Relay::step() {
     return Duration::zero();
   if (draining_) return kIdleMax;
   if (take_offers()) return Duration::zero();
+  const Instant now = env_.clock.steady();
+  if (rest_until_.load() > now) return rest_until_.load() - now;
   follow_suspicion();
   const std::uint64_t woken = seam::holds(Rule::wake_flag_cleared_first) ? woken_.exchange(0) : woken_.load();
   for (auto& [partition, lane] : lanes_) {

@@ -64,6 +64,8 @@ class Relay {
   // The partitions that are worked on as usual: owned, and no reason to be careful.
   std::uint64_t orderly() const { return orderly_.load(); }
   bool has_work() const { return woken_.load() != 0; }
+  // It has handled many at once, and looks again soon by itself: nobody needs to call run_once() sooner.
+  bool rests() const { return rest_until_.load() > env_.clock.steady(); }
   std::size_t in_hand() const { return in_hand_.size(); }
 
   // Begins nothing new; run_once() goes on with what is under way.
@@ -145,6 +147,7 @@ class Relay {
   void work_on_page(Transaction& tx, Page& page);
   void run_one_by_one(std::vector<Entry>& entries);
   void advance_lanes(const Page& page);
+  void rest_after(const Page& page);
   void begin_work(Page& page);
   Duration idle_time() const;
 
@@ -188,6 +191,7 @@ class Relay {
   std::atomic<std::uint64_t> suspected_{0};
   std::atomic<std::uint64_t> orderly_{0};
   std::atomic<bool> draining_{false};
+  std::atomic<Instant> rest_until_{};
   int failures_ = 0;  // of the database, in a row
 };
 

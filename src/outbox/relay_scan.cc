@@ -11,6 +11,8 @@ using dead_letter::Undertaker;
 using tables::outbox::Fences;
 
 constexpr std::size_t kPageMin = 4;
+constexpr std::size_t kManyAtOnce = 8;
+constexpr Duration kRest = 10ms;
 
 bool begins_in(const Triage& work, int partition) {
   for (const auto* list : {&work.claimed, &work.careful, &work.send, &work.orphans, &work.forged}) {
@@ -46,8 +48,15 @@ bool Relay::scan() {
     return true;
   }
   advance_lanes(page);
+  rest_after(page);
   begin_work(page);
   return true;
+}
+
+// A pass costs the same for one event as for many, and a commit of its own: where many come, few passes are made.
+void Relay::rest_after(const Page& page) {
+  const bool more = std::ranges::any_of(lanes_, [](const auto& lane) { return lane.second.scanning; });
+  if (!more && page.work.local.size() >= kManyAtOnce) rest_until_ = page.begun + kRest;
 }
 
 // Some event of a batch cannot be handled; one by one they show which.

@@ -72,7 +72,7 @@ class Engine::Threads {
                 [this](std::uint64_t partitions) { wake(partitions); }),
         jobs_(env, db),
         sagas_(env, db, {[this] { return worker_for_sagas(); }, [this] { db_.announce(std::vector<int>{0}); }},
-               options_.saga_threads, options_.record_history),
+               {options_.saga_threads, options_.saga_patience, options_.record_history}),
         receiving_(env, [this] { return receivable_partitions(); }),
         relaying_(
             env, "relay", [this] { return relay(); },
@@ -135,7 +135,7 @@ class Engine::Threads {
     const std::uint64_t own = own_partitions();
     if ((partitions & own) != 0) {
       relay_.wake(partitions & own);
-      relaying_.wake();
+      if (!relay_.rests()) relaying_.wake();
     }
     if ((partitions & ~own) != 0) db_.announce(partitions_in(partitions & ~own));
   }

@@ -15,15 +15,16 @@ constexpr std::size_t kLocksShown = 1000;
 
 }  // namespace
 
-SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, int threads, bool record_history)
+SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, const Options& options)
     : env_(env),
       db_(db),
       hooks_(std::move(hooks)),
       runner_(env, db, registry_,
               {hooks_.worker, [this] { wake_poll(); }, [this] { wake_run(); }, hooks_.announce, side_by_side,
-               record_history}) {
+               options.record_history},
+              {.patience = options.patience}) {
   polling_ = std::make_unique<Loop>(env, "saga timers", [this] { return runner_.poll(); });
-  for (int i = 0; i < threads; ++i)
+  for (int i = 0; i < options.threads; ++i)
     running_loops_.push_back(std::make_unique<Loop>(env, "sagas", [this] {
       return runner_.run_one() ? Duration::zero() : std::min(runner_.ready_in(), kForever);
     }));

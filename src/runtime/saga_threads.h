@@ -16,7 +16,12 @@ class SagaThreads final : public Sagas {
     std::function<std::string()> worker;   // see RunnerHooks
     std::function<void()> announce;
   };
-  SagaThreads(Env env, Database& db, Hooks hooks, int threads, bool record_history);
+  struct Options {
+    int threads;
+    Duration patience;                     // see saga::GroupLimits
+    bool record_history;
+  };
+  SagaThreads(Env env, Database& db, Hooks hooks, const Options& options);
 
   // Throws Invalid where sagas in flight fit no definition.
   void start(bool works);
@@ -34,6 +39,9 @@ class SagaThreads final : public Sagas {
   std::vector<std::reference_wrapper<const saga::Definition>> definitions() const override;
   void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
               std::string_view id, std::string_view actor) override;
+  void freed(Transaction& tx, std::string_view resource, std::string_view key) override {
+    runner_.freed(tx, resource, key);
+  }
   void retry(Transaction& tx, std::string_view saga_id, std::string_view actor) override;
   void compensate(Transaction& tx, std::string_view saga_id, std::string_view actor, std::string_view why) override;
 

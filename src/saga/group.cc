@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "env/seam.h"
+#include "saga/lacking.h"
 #include "saga/recording.h"
+#include "store/tables/shortage.h"
 #include "store/tables/signal.h"
 
 namespace skald::saga {
@@ -44,7 +46,9 @@ Trouble trouble_of(std::exception_ptr error, const Next& what) {
   } catch (const Stale& e) {
     return trouble(Trouble::Kind::stale, e);
   } catch (const Busy& e) {
-    return trouble(Trouble::Kind::passing, e);
+    Trouble busy = trouble(Trouble::Kind::passing, e);
+    if (actions.local && what.act == Next::Act::run) busy.shortage = e.shortage;
+    return busy;
   } catch (const LockTimeout& e) {
     return trouble(Trouble::Kind::passing, e);
   } catch (const CommitUnknown& e) {
@@ -225,14 +229,39 @@ std::optional<After> Group::take_locks(const Next& what) {
   return meet(what, *answer.trouble);
 }
 
-// Empty: turned back, go on with undoing.
-std::optional<After> Group::meet(const Next& what, const Trouble& trouble) {
+void Group::note_trouble(const Next& what, const Trouble& trouble) {
   const bool refusal = trouble.kind == Trouble::Kind::refusal;
   saga_.note({what.step->name, std::string(enum_name(what.step->kind)), refusal ? "REFUSED" : "FAILED",
               saga_.progress.attempt + 1, step_begun_ == Time{} ? env_.clock.now() : step_begun_, env_.clock.now(),
               described(trouble.failure)});
+}
+
+// Empty: it has waited long enough.
+std::optional<After> Group::wait_until_freed(const Next& what, const Trouble& trouble) {
+  const bool known = saga_.progress.lacking.has_value();
+  const Lack lack = note_lack(tx_, saga_, *trouble.shortage);
+  if (lack == Lack::over) return std::nullopt;
+  if (!known) note_trouble(what, trouble);
+  if (lack == Lack::look_again) return After::go_on;
+  return wait(SagaStatus::WAITING, std::min(*saga_.progress.wait_until, tx_.now() + kLooksByItself));
+}
+
+bool Group::is_patience_over() {
+  std::optional<Time>& since = saga_.progress.troubled_since;
+  if (!since) since = tx_.now();
+  return tx_.now() >= *since + limits_.patience;
+}
+
+// Empty: turned back, go on with undoing.
+std::optional<After> Group::meet(const Next& what, Trouble trouble) {
+  if (trouble.shortage) {
+    if (const auto after = wait_until_freed(what, trouble)) return after;
+    trouble.kind = Trouble::Kind::refusal;
+  }
+  note_trouble(what, trouble);
   const std::size_t known = saga_.progress.done.size();
-  switch (fail(*saga_.definition, saga_.progress, what, trouble)) {
+  const bool patient = needs_patience(*saga_.definition, saga_.progress, what, trouble);
+  switch (fail(*saga_.definition, saga_.progress, what, trouble, patient && is_patience_over())) {
     case Verdict::undo:
       turned_back_ = true;
       if (what.step->kind == Kind::child && child_completed(what)) saga_.progress.done.push_back({what.index, 0});
@@ -242,7 +271,8 @@ std::optional<After> Group::meet(const Next& what, const Trouble& trouble) {
     case Verdict::help: return park(trouble.failure);
     case Verdict::again: break;
   }
-  const Duration pause = pause_after(trouble.retry.value_or(what.step->retry), saga_.progress.attempt, env_.random);
+  const Duration pause =
+      pause_after(trouble.retry.value_or(what.step->retry), saga_.progress.attempt, patient, env_.random);
   return wait(saga_.progress.undoing ? SagaStatus::COMPENSATING : SagaStatus::RUNNING, tx_.now() + pause);
 }
 
@@ -325,6 +355,8 @@ std::optional<After> Group::run_child(const Next& what) {
 After Group::park(const Failure& failure) {
   parked_for_ = failure;
   saga_.row.status = SagaStatus::NEEDS_HELP;
+  saga_.progress.lacking.reset();
+  saga_.progress.troubled_since.reset();
   record_finish(saga_, checker::Outcome::parked);
   return After::parked;
 }
@@ -352,6 +384,7 @@ void Group::store(After after, std::string_view worker) {
     locks_.keep(tx_);
     if (saga_.newborn && saga_.definition->deadline) row.deadline_at = tx_.now() + *saga_.definition->deadline;
   }
+  if (lacked_ && !progress.lacking && seam::holds(Rule::lack_forgotten)) tables::shortage::leave(tx_, row.id);
   const bool owned = (after == After::go_on || after == After::call) && !worker.empty();
   row.owner = owned ? worker : std::string_view();
   row.wake_at = wake_at_;

@@ -16,6 +16,8 @@ namespace skald::saga {
 struct GroupLimits {
   int steps = 16;
   Duration time = 20ms;
+  // With an undo, a call without an answer, or a step behind the pivot that keeps failing: then a person is called.
+  Duration patience = std::chrono::minutes(5);
 };
 
 // What is known from earlier runs of the same group.
@@ -43,7 +45,7 @@ Trouble trouble_of(std::exception_ptr error, const Next& what);
 class Group {
  public:
   Group(Env env, Transaction& tx, Instance& saga, Trial& trial, GroupLimits limits)
-      : env_(env), tx_(tx), saga_(saga), trial_(trial), limits_(limits) {}
+      : env_(env), tx_(tx), saga_(saga), trial_(trial), limits_(limits), lacked_(saga.progress.lacking) {}
 
   // Runs steps, and stores saga, log and locks. Throws what a step throws, with
   // trial.met set, and PlaceTaken.
@@ -61,7 +63,10 @@ class Group {
   const Met* known_trouble(const Next& what) const;
   std::optional<After> run_one(const Next& what);
   std::optional<After> take_locks(const Next& what);
-  std::optional<After> meet(const Next& what, const Trouble& trouble);
+  std::optional<After> meet(const Next& what, Trouble trouble);
+  std::optional<After> wait_until_freed(const Next& what, const Trouble& trouble);
+  bool is_patience_over();
+  void note_trouble(const Next& what, const Trouble& trouble);
   std::optional<After> sleep(const Next& what);
   std::optional<After> await(const Next& what);
   std::optional<After> run_child(const Next& what);
@@ -78,6 +83,7 @@ class Group {
   Instance& saga_;
   Trial& trial_;
   const GroupLimits limits_;
+  const bool lacked_;               // others know of something that it lacks
   SemanticLocks locks_;
   bool turned_back_ = false;
   std::vector<std::string> woken_;

@@ -12,10 +12,6 @@ namespace {
 
 using seam::Rule;
 
-// Where there is no way back, and for undoing itself: tried long, then a person is called.
-constexpr int kForwardTries = 12;
-constexpr int kUndoTries = 8;
-constexpr int kUnknownTries = 12;
 constexpr int kRestartsMax = 3;
 constexpr Duration kPauseMax = 10s;
 
@@ -28,21 +24,26 @@ bool is_done(const Progress& progress, int step, int element) {
   return std::ranges::find(progress.done, Done{step, element}) != progress.done.end();
 }
 
-void move_on(Progress& progress) {
-  ++progress.step;
-  progress.element = 0;
+// What is in hand next has not been tried yet.
+void take_fresh(Progress& progress) {
   progress.attempt = 0;
   progress.called = false;
   progress.wait_until.reset();
+  progress.lacking.reset();
+  progress.troubled_since.reset();
+}
+
+void move_on(Progress& progress) {
+  ++progress.step;
+  progress.element = 0;
+  take_fresh(progress);
 }
 
 void begin_undo(Progress& progress, int undo_to, std::optional<Failure> failure) {
   progress.undoing = true;
   progress.undo_to = undo_to;
   progress.anew = false;
-  progress.attempt = 0;
-  progress.called = false;
-  progress.wait_until.reset();
+  take_fresh(progress);
   progress.failure = std::move(failure);
   if (!seam::holds(Rule::undone_in_reverse)) std::ranges::reverse(progress.done);
 }
@@ -117,9 +118,8 @@ std::string name_of(const Step& step, int element) {
 }
 
 void succeed(Progress& progress, const Next& what, int element, const void* state) {
+  take_fresh(progress);
   progress.called = what.act == Next::Act::run && what.elements.size() > 1;  // the others have no answer yet
-  progress.attempt = 0;
-  progress.wait_until.reset();
   if (what.act == Next::Act::undo) {
     if (what.step->run.remote) progress.undone.push_back(name_of(*what.step, element));
     progress.done.pop_back();
@@ -136,17 +136,19 @@ void succeed(Progress& progress, const Next& what, int element, const void* stat
   if (whole) move_on(progress);
 }
 
-Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble) {
+bool needs_patience(const Definition& definition, const Progress& progress, const Next& what, const Trouble& trouble) {
+  return what.act == Next::Act::undo || trouble.kind == Trouble::Kind::unknown || !can_go_back(definition, progress);
+}
+
+Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble,
+             bool patience_over) {
   ++progress.attempt;
-  if (what.act == Next::Act::undo) {
-    const bool go_on = progress.attempt < kUndoTries || !seam::holds(Rule::failing_undo_parked);
-    return go_on ? Verdict::again : Verdict::help;
-  }
-  if (trouble.kind == Trouble::Kind::unknown)  // never guessed, and not counted as a failure
-    return progress.attempt < kUnknownTries ? Verdict::again : Verdict::help;
+  if (what.act == Next::Act::undo && !seam::holds(Rule::failing_undo_parked)) patience_over = false;
+  const bool patient = needs_patience(definition, progress, what, trouble);
   // A definite answer, unless one beside it has none; and a child is not started twice.
-  progress.called = !trouble.unknown.empty() || what.step->kind == Kind::child;
-  if (!can_go_back(definition, progress)) return progress.attempt < kForwardTries ? Verdict::again : Verdict::help;
+  if (what.act == Next::Act::run && trouble.kind != Trouble::Kind::unknown)
+    progress.called = !trouble.unknown.empty() || what.step->kind == Kind::child;
+  if (patient) return patience_over ? Verdict::help : Verdict::again;
   if (trouble.kind != Trouble::Kind::refusal && progress.attempt < trouble.retry.value_or(what.step->retry).tries) {
     if (trouble.kind == Trouble::Kind::stale && !what.step->back_to.empty()) {
       assume_done(progress, what, trouble);
@@ -169,8 +171,10 @@ Verdict fail(const Definition& definition, Progress& progress, const Next& what,
   return Verdict::undo;
 }
 
-Duration pause_after(const Retry& retry, int attempt, Random& random) {
-  const Duration pause = std::min<Duration>(retry.first * std::max(attempt, 1), kPauseMax);
+Duration pause_after(const Retry& retry, int attempt, bool patient, Random& random) {
+  const int tried = std::max(attempt, 1);
+  const std::int64_t times = patient ? std::int64_t{1} << std::min(tried - 1, 20) : tried;
+  const Duration pause = std::min<Duration>(retry.first * times, kPauseMax);
   const auto jitter = static_cast<std::int64_t>(random.next() % 1000);
   return pause + pause * jitter / 4000;
 }

@@ -34,6 +34,13 @@ struct Failure {
 BOOST_DESCRIBE_STRUCT(Failure, (), (code, message, step))
 inline std::string described(const Failure& failure) { return failure.code + ": " + failure.message; }
 
+// What the step in hand lacks, and others know of.
+struct Lacking {
+  std::string resource, key;
+  std::int64_t freed = 0;           // so often, when the step looked last
+};
+BOOST_DESCRIBE_STRUCT(Lacking, (), (resource, key, freed))
+
 struct Progress {
   int step = 0;
   int element = 0;
@@ -47,14 +54,16 @@ struct Progress {
   std::vector<Done> done;
   std::vector<std::string> undone;  // names of calls, once for each time that they were
   std::optional<Failure> failure;
-  std::optional<Time> wait_until;   // of a lock or a signal
+  std::optional<Time> wait_until;   // of a lock, a signal or what is lacking
+  std::optional<Lacking> lacking;
+  std::optional<Time> troubled_since;  // what is in hand fails, and is tried for as long as patience lasts
   std::vector<int> children;        // the step of each that was begun
   std::vector<Held> locks;          // granted, rows in the table
   std::optional<Held> queued;       // waiting for this one
 };
 BOOST_DESCRIBE_STRUCT(Progress, (),
                       (step, element, attempt, called, past_pivot, undoing, undo_to, anew, restarts, done, undone,
-                       failure, wait_until, children, locks, queued))
+                       failure, wait_until, lacking, troubled_since, children, locks, queued))
 
 // What comes next; skips what is not wanted.
 struct Next {
@@ -83,10 +92,17 @@ struct Trouble {
   Failure failure;
   std::optional<Retry> retry;       // instead of the step's own
   std::vector<int> unknown = {};    // elements beside it that have no answer: to be cancelled with what was done
+  std::optional<Shortage> shortage = {};
 };
-// Turns progress towards it. `again`: the same once more, after pause_after().
-Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble);
-Duration pause_after(const Retry& retry, int attempt, Random& random);
+// Whether it is tried for as long as patience lasts, and then a person is called: an undo, a call without an
+// answer, and everything where there is no way back. Elsewhere retry() counts.
+bool needs_patience(const Definition& definition, const Progress& progress, const Next& what, const Trouble& trouble);
+// Turns progress towards it. `again`: the same once more, after pause_after(). `patience_over` matters where
+// needs_patience() says so.
+Verdict fail(const Definition& definition, Progress& progress, const Next& what, const Trouble& trouble,
+             bool patience_over);
+// `patient`: it doubles from try to try, up to ten seconds, instead of growing by the first.
+Duration pause_after(const Retry& retry, int attempt, bool patient, Random& random);
 // Undoes what was done. False: there is no way back, because of the pivot, because a
 // call that cannot be cancelled has no answer yet, or because a child has not ended.
 bool turn_back(const Definition& definition, Progress& progress, const void* state, Failure failure);

@@ -1,4 +1,7 @@
 // Steps that would share a transaction, but for the rows that they lock.
+#include <latch>
+#include <thread>
+
 #include "saga/saga_fixture.h"
 #include "skald/row_locks.h"
 
@@ -66,6 +69,39 @@ TEST_P(RowOrderTest, OneStepThatLocksAgainstTheOrderIsAnError) {
   EXPECT_EQ(view(begun.id).error->code, "LOCK_ORDER");
   EXPECT_EQ(effects("before"), 0);
   EXPECT_EQ(effects("seat 2"), 0);
+}
+
+// Two sagas whose steps lock two seats in opposite orders, both in hand of the second lock at once.
+TEST_P(RowOrderTest, AGroupThatDeadlocksComesAgainStepByStep) {
+  if (GetParam() == Dialect::sqlite) return;  // has one transaction at a time
+  std::latch both(2);
+  const auto takes = [](std::int64_t seat) {
+    return [seat](Local& step, Trip&) { step->execute("UPDATE seat SET taken = taken + 1 WHERE id = $1", seat); };
+  };
+  const auto meets = [&, takes](std::int64_t seat) {
+    return [&, takes, seat, met = std::make_shared<std::atomic<bool>>(false)](Local& step, Trip& trip) {
+      takes(seat)(step, trip);
+      if (!met->exchange(true)) both.arrive_and_wait();
+    };
+  };
+  for (const auto& [name, first, second] : {std::tuple("up", 1, 2), std::tuple("down", 2, 1)})
+    know(Saga<Trip>(name)
+             .local("first", meets(first))
+             .nothing_to_undo()
+             .local("second", takes(second))
+             .nothing_to_undo());
+  std::vector<std::jthread> threads;
+  std::array<Started, 2> begun;
+  for (std::size_t i = 0; i < 2; ++i)
+    threads.emplace_back(
+        [&, i] { begun[i] = runner_->start(registry_.latest(i == 0 ? "up" : "down"), std::make_shared<Trip>(), {}); });
+  threads.clear();
+  const auto unfused = std::ranges::count(begun, SagaStatus::RUNNING, &Started::status);
+  EXPECT_EQ(unfused, 1) << "one of them was given up by the server, and then committed its first step alone";
+  settle(*runner_);
+  for (const Started& one : begun) EXPECT_EQ(view(one.id).status, SagaStatus::COMPLETED);
+  EXPECT_EQ(db().read_result([](Transaction& tx) { return tx.query("SELECT SUM(taken) FROM seat").get<int>(0, 0); }),
+            4);
 }
 
 }  // namespace

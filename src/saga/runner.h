@@ -53,6 +53,8 @@ class Runner {
   // In the caller's transaction; the saga goes on after its commit, or ends with it.
   void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
               std::string_view id);
+  // Who lacks this looks again when the transaction has committed.
+  void freed(Transaction& tx, std::string_view resource, std::string_view key);
   // A person's decisions about a saga that nobody owns. Throw NotFound, Conflict, Busy.
   void retry(Transaction& tx, std::string_view saga_id);
   void compensate(Transaction& tx, std::string_view saga_id, std::string_view why);
@@ -70,6 +72,7 @@ class Runner {
 
   void run_in(Transaction& tx, Instance& saga, std::optional<std::string> signal);
   void look_after(Transaction& tx);
+  void wake_lacking(const std::string& resource, const std::string& key);
   bool ends_by(const tables::saga::Row& row, std::string_view signal) const;
   // While a newborn is in its starter's hands, its row is not taken for a lost one.
   class Birth {

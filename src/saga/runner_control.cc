@@ -1,7 +1,9 @@
 // Runner: what people and other code decide about a saga.
 #include "env/seam.h"
+#include "saga/lacking.h"
 #include "saga/recording.h"
 #include "saga/runner.h"
+#include "store/tables/shortage.h"
 #include "store/tables/signal.h"
 
 namespace skald::saga {
@@ -93,6 +95,25 @@ void Runner::signal(Transaction& tx, std::string_view saga_id, std::string_view 
   look_after(tx);
 }
 
+void Runner::freed(Transaction& tx, std::string_view resource, std::string_view key) {
+  tx.after_commit([this, what = std::string(resource), which = std::string(key)] { wake_lacking(what, which); });
+}
+
+// Marked and woken in two transactions: in one, this and a saga that begins to wait would lock
+// the same two rows in opposite orders.
+void Runner::wake_lacking(const std::string& resource, const std::string& key) {
+  try {
+    const auto ids = db_.write_result(
+        "freed", [&](Transaction& tx) { return tables::shortage::mark_freed(tx, resource, key, kWokenMax); });
+    if (ids.empty()) return;
+    db_.write("wake", [&](Transaction& tx) { tables::saga::wake(tx, ids); });
+  } catch (const Error&) {
+    return;  // they look by themselves before long
+  }
+  look_at(Duration::zero());
+  if (hooks_.announce) hooks_.announce();
+}
+
 void Runner::retry(Transaction& tx, std::string_view saga_id) {
   auto row = live_saga(tx, saga_id);
   if (row.status != SagaStatus::NEEDS_HELP)
@@ -121,6 +142,7 @@ void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_v
         "the saga is past its pivot, is being undone, or waits for its child or for an answer that cannot be "
         "cancelled");
   record_assumed(saga, known);
+  tables::shortage::leave(tx, row.id);
   SemanticLocks locks;
   locks.leave_queue(tx, saga);
   row.progress = to_json(saga.progress);

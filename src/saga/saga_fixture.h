@@ -51,8 +51,10 @@ class SagaFixture : public testing::TestWithParam<Dialect> {
                                                 {},
                                                 [](std::vector<std::function<void()>> calls) {
                                                   for (auto& one : calls) one();
-                                                }});
+                                                }},
+                                    GroupLimits{.patience = kPatience});
   }
+  static constexpr Duration kPatience = 300ms;
   // Goes on with everything until nothing is ready and nothing is due within `soon`.
   static void settle(Runner& runner, Duration soon = 1s) {
     for (;;) {

@@ -35,6 +35,10 @@ void check_end(Stage& stage) {
     for (const auto& lock : tables::semantic_lock::all(tx, 10))
       stage.violate("the lock on " + lock.place.resource + " " + lock.place.key + " has outlived its saga " +
                     lock.root);
+    const Rows lacking = tx.query("SELECT saga_id, resource, key FROM skald_shortage");
+    for (std::size_t i = 0; i < lacking.size(); ++i)
+      stage.violate("saga " + lacking.get<std::string>(i, 0) + " has ended and is said to lack " +
+                    lacking.get<std::string>(i, 1) + " " + lacking.get<std::string>(i, 2));
   });
 }
 

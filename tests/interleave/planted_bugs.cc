@@ -47,6 +47,8 @@ std::vector<PlantedBug> planted_bugs() {
       SKALD_BUG(saga_fence_locked, "a saga's owner is looked at and not held", "saga-take-over"),
       SKALD_BUG(business_key_locked, "two starts with one key do not wait for each other", "saga-key"),
       SKALD_BUG(signal_meets_row, "a signal does not wait for its saga's transaction", "saga-signal"),
+      SKALD_BUG(lack_said_first, "a saga waits for something without a look after it has said so", "saga-freed"),
+      SKALD_BUG(freed_marked, "what is freed while a saga looks is not noticed", "saga-freed"),
       SKALD_BUG(child_end_awaited, "a parent looks at its child while that ends", "saga-child"),
       SKALD_BUG(lock_place_probed, "a lock's place is looked at while another is there", "lock-probe"),
       SKALD_BUG(lock_queue_entered_alone, "a lock is granted to who has just given up", "lock-grant"),

@@ -19,6 +19,11 @@ void add_one(Local& step, Part&) {
   step->execute("UPDATE account SET amount = $1 WHERE id = 'a'", rows.get<std::int64_t>(0, 0) + 1);
 }
 
+void take_one(Local& step, Part&) {
+  if (step->execute("UPDATE account SET amount = amount - 1 WHERE id = 'a' AND amount > 0") == 0)
+    throw Busy("BUSY", "there is none", std::nullopt, Shortage{"account", "a", 1h});
+}
+
 void nothing(Local&, Part&) {}
 
 auto effect(std::string id) {
@@ -68,6 +73,7 @@ SagaCast::SagaCast(Stage& stage) : stage_(stage) {
                         "child", child, [](const Part& part) { return part; }, [](Local&, Part&, const Part&) {})
                     .nothing_to_undo()
                     .definition());
+  registry_.add(Saga<Part>("buyer").local("take", take_one).nothing_to_undo().definition());
   for (int i = 0; i < Stage::kSessions; ++i)
     runners_.push_back(std::make_unique<saga::Runner>(
         stage.env(i), stage.db(i), registry_,
@@ -91,6 +97,13 @@ void SagaCast::work(int session) {
 
 void SagaCast::signal(Database& db, const std::string& id) {
   db.write("signal", [&](Transaction& tx) { runners_.front()->signal(tx, id, "end", "{}", "s"); });
+}
+
+void SagaCast::give(int session) {
+  stage_.db(session).write("give", [&](Transaction& tx) {
+    tx.execute("UPDATE account SET amount = amount + 1 WHERE id = 'a'");
+    runners_[static_cast<std::size_t>(session)]->freed(tx, "account", "a");
+  });
 }
 
 void SagaCast::settle() {

@@ -6,6 +6,7 @@
 //   pair       two effects in one transaction, behind an earlier one
 //   listener   waits for its signal, behind an earlier transaction
 //   parent     waits for its child
+//   buyer      takes one from the account, and waits for it where there is none
 #pragma once
 
 #include <memory>
@@ -27,6 +28,8 @@ class SagaCast {
   // Goes on with what this session has in its memory.
   void work(int session);
   void signal(Database& db, const std::string& id);
+  // Puts one into the account, for whoever lacks it.
+  void give(int session);
   // After the play: the last session goes on with everything that is due.
   void settle();
 

@@ -83,6 +83,26 @@ class ChildsEnd final : public Play {
   SagaCast cast_;
 };
 
+// One that lacks something is about to wait for it while it is freed.
+class FreedAgainstWait final : public Play {
+ public:
+  explicit FreedAgainstWait(Stage& stage) : cast_(stage) {
+    stage.admin().write("seed", [](Transaction& tx) { tx.execute("INSERT INTO account VALUES ('a', 0, 0)"); });
+  }
+  void run(int session) override {
+    if (session == 1) return cast_.give(1);
+    cast_.start(0, "buyer", "saga");
+    cast_.work(0);
+  }
+  std::string verdict() override {
+    cast_.settle();
+    return cast_.status("saga") == SagaStatus::COMPLETED ? "" : "the saga waits beside what it lacks";
+  }
+
+ private:
+  SagaCast cast_;
+};
+
 template <class P>
 std::unique_ptr<Play> make(Stage& stage) {
   return std::make_unique<P>(stage);
@@ -94,6 +114,7 @@ void add_saga_scenarios(std::vector<Scenario>& out) {
   out.push_back({"saga-take-over", "a saga is taken over while its owner runs two steps", 2, {}, make<FusedTakeOver>});
   out.push_back({"saga-key", "two sagas of one business key are started at once", 2, {}, make<OneBusinessKey>});
   out.push_back({"saga-signal", "a signal is sent while its saga begins to wait", 2, {}, make<SignalAgainstWait>});
+  out.push_back({"saga-freed", "something is freed while a saga begins to wait for it", 2, {}, make<FreedAgainstWait>});
   out.push_back({"saga-child", "a child ends while its parent looks after it", 2, {}, make<ChildsEnd>});
 }
 

@@ -81,6 +81,12 @@ CREATE TABLE skald_signal (
   taken BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (saga_id, id));
 )";
 
+constexpr const char* kShortages = R"(
+CREATE TABLE skald_shortage (
+  saga_id TEXT PRIMARY KEY, resource TEXT NOT NULL, key TEXT NOT NULL, since BIGINT NOT NULL, freed BIGINT NOT NULL);
+CREATE INDEX skald_shortage_place ON skald_shortage (resource, key, since);
+)";
+
 std::string history_schema(const std::string& numbered) {
   return "CREATE TABLE skald_history (seq " + numbered +
          ", saga_id TEXT NOT NULL, at BIGINT NOT NULL, operations TEXT NOT NULL);";
@@ -89,7 +95,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 7> steps = {
+  static const std::array<Migration, 8> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -117,7 +123,8 @@ std::span<const Migration> migrations() {
       Migration{.version = 7,
                 .name = "traces of sagas",
                 .sql = "ALTER TABLE skald_saga ADD COLUMN traceparent TEXT NOT NULL DEFAULT '';",
-                .postgres_sql = ""}};
+                .postgres_sql = ""},
+      Migration{.version = 8, .name = "what sagas lack", .sql = kShortages, .postgres_sql = ""}};
   return steps;
 }
 
