@@ -32,6 +32,7 @@ int run(const Options& options) {
     if (options.wants("workers")) measure_saga_workers(server, options, report);
     if (options.wants("sqlite")) measure_saga_sqlite(options, report);
     if (options.wants("hot")) measure_hot_sagas(server, options, report);
+    if (options.wants("release")) measure_releases(server, report);
     if (options.wants("sleepers")) measure_sleepers(server, options, report);
   } else if (options.name == "booking") {
     if (options.wants("embedded")) measure_embedded_bookings(options, report);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -142,6 +143,15 @@ std::vector<Stamp> read_stamps(const std::string& path) {
   file.seekg(0);
   file.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size() * sizeof(Stamp)));
   return out;
+}
+
+ScratchFolder::ScratchFolder() : path_((std::filesystem::temp_directory_path() / "skald-bench.XXXXXX").string()) {
+  if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no temporary folder");
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace bench

@@ -49,6 +49,19 @@ class CpuWatch {
   std::int64_t begun_;
 };
 
+// A folder that is there as long as this is.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Tells on stderr what goes on; the tables go to stdout.
 void progress(const std::string& what);
 

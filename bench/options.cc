@@ -11,25 +11,26 @@ namespace {
 const std::map<std::string, std::vector<std::string>> kSections = {
     {"outbox", {"e2e", "drain", "latency", "history", "idle"}},
     {"store", {"sqlite", "postgres"}},
-    {"saga", {"throughput", "latency", "workers", "sqlite", "hot", "sleepers"}},
+    {"saga", {"throughput", "latency", "workers", "sqlite", "hot", "release", "sleepers"}},
     {"booking", {"embedded", "distributed", "polling"}},
 };
 
 [[noreturn]] void usage(const std::string& problem) {
-  std::fprintf(stderr,
-               "%s\n"
-               "usage: skald_bench outbox [e2e] [drain] [latency] [history] [idle] [OPTION]...\n"
-               "       skald_bench store [sqlite] [postgres] [OPTION]...\n"
-               "       skald_bench saga [throughput] [latency] [workers] [sqlite] [hot] [sleepers] [OPTION]...\n"
-               "       skald_bench booking [embedded] [distributed] [polling] [OPTION]...\n"
-               "  --seconds S       of each measured run (6; booking: 30)\n"
-               "  --rounds N        interleaved repetitions, of which the median counts (2)\n"
-               "  --rows N          finished rows of the history section (10000000), sleepers (1000000)\n"
-               "  --backlog N       events of the drain section (100000)\n"
-               "  --peers           beside the sagas of DBOS Transact and Restate\n"
-               "  --write-results   renew the part of RESULTS.md and its chart\n"
-               "SKALD_TEST_PG is the URL of a PostgreSQL server of one's own.\n",
-               problem.c_str());
+  std::fprintf(
+      stderr,
+      "%s\n"
+      "usage: skald_bench outbox [e2e] [drain] [latency] [history] [idle] [OPTION]...\n"
+      "       skald_bench store [sqlite] [postgres] [OPTION]...\n"
+      "       skald_bench saga [throughput] [latency] [workers] [sqlite] [hot] [release] [sleepers] [OPTION]...\n"
+      "       skald_bench booking [embedded] [distributed] [polling] [OPTION]...\n"
+      "  --seconds S       of each measured run (6; booking: 30)\n"
+      "  --rounds N        interleaved repetitions, of which the median counts (2)\n"
+      "  --rows N          finished rows of the history section (10000000), sleepers (1000000)\n"
+      "  --backlog N       events of the drain section (100000)\n"
+      "  --peers           beside the sagas of DBOS Transact and Restate\n"
+      "  --write-results   renew the part of RESULTS.md and its chart\n"
+      "SKALD_TEST_PG is the URL of a PostgreSQL server of one's own.\n",
+      problem.c_str());
   std::exit(2);
 }
 

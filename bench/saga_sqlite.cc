@@ -1,8 +1,3 @@
-#include <unistd.h>
-
-#include <filesystem>
-#include <stdexcept>
-
 #include "saga_run.h"
 #include "sections.h"
 
@@ -10,8 +5,7 @@ namespace bench {
 
 void measure_saga_sqlite(const Options& options, Report& report) {
   constexpr int kStepsPerCommit = 64;
-  std::string folder = (std::filesystem::temp_directory_path() / "skald-bench.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  const ScratchFolder folder;
   struct Entrant {
     std::string name, peer;
     std::vector<double> rates = {}, cpu_us = {};
@@ -22,7 +16,7 @@ void measure_saga_sqlite(const Options& options, Report& report) {
       {"by hand, 64 steps in each commit", "hand:batched:" + std::to_string(kStepsPerCommit)}};
   for (int round = 0; round < options.rounds; ++round) {
     for (Entrant& entrant : entrants) {
-      const std::string path = folder + "/" + std::to_string(&entrant - entrants.data()) + std::to_string(round);
+      const std::string path = folder.path() + "/" + std::to_string(&entrant - entrants.data()) + std::to_string(round);
       SagaProcess process(entrant.peer, path + ".db", path + ".times", kInFlight, options.seconds);
       const SagaRun run = process.run(std::nullopt);
       entrant.rates.push_back(run.rate);
@@ -30,7 +24,6 @@ void measure_saga_sqlite(const Options& options, Report& report) {
       progress("SQLite, " + entrant.name + ": " + number(run.rate) + "/s");
     }
   }
-  std::filesystem::remove_all(folder);
   const double ours = median(entrants[0].rates);
   std::vector<std::vector<std::string>> rows;
   for (const Entrant& entrant : entrants)

@@ -38,6 +38,8 @@ void measure_saga_workers(Server& server, const Options& options, Report& report
 void measure_saga_sqlite(const Options& options, Report& report);
 // All on one product: side by side, or one after the other.
 void measure_hot_sagas(Server& server, const Options& options, Report& report);
+// How soon one that waits goes on.
+void measure_releases(Server& server, Report& report);
 // What sleeping sagas cost the engine and the others, and how well they wake.
 void measure_sleepers(Server& server, const Options& options, Report& report);
 

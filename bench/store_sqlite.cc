@@ -1,8 +1,3 @@
-#include <unistd.h>
-
-#include <filesystem>
-#include <stdexcept>
-
 #include "closed_loop.h"
 #include "donation.h"
 #include "plain_sqlite.h"
@@ -99,16 +94,16 @@ void measure_sqlite_store(const Options& options, Report& report) {
   const auto clock = skald::system_clock();
   const auto random = skald::system_random();
   const skald::Env env{*clock, *random, skald::silent_observer()};
-  std::string folder = (std::filesystem::temp_directory_path() / "skald-bench.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  const ScratchFolder folder;
   std::vector<Speed> ours, singles, batches;
   for (int round = 0; round < options.rounds; ++round) {
-    const auto fresh = [&](const std::string& name) { return folder + "/" + name + std::to_string(round) + ".db"; };
+    const auto fresh = [&](const std::string& name) {
+      return folder.path() + "/" + name + std::to_string(round) + ".db";
+    };
     ours.push_back(by_skald(env, fresh("ours"), options.seconds));
     singles.push_back(by_hand(env, fresh("single"), options.seconds, 1));
     batches.push_back(by_hand(env, fresh("batch"), options.seconds, kCallers));
   }
-  std::filesystem::remove_all(folder);
   const auto middle = [](const std::vector<Speed>& speeds, double Speed::* field) {
     std::vector<double> values;
     for (const Speed& speed : speeds) values.push_back(speed.*field);

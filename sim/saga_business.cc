@@ -56,7 +56,7 @@ WhenBusy when_busy_of(const SimOrder& order) {
 
 void create_order(Local& step, SimOrder& order) {
   step->execute("INSERT INTO sim_order (saga, status, waits) VALUES ($1, 'PENDING', $2)", step.saga_id(),
-                order.lock.empty() ? 0 : 1);
+                order.lock.empty() && order.when_busy != "wait" ? 0 : 1);
 }
 void fail_order(Local& step, SimOrder&) {
   step->execute("UPDATE sim_order SET status = 'FAILED' WHERE saga = $1", step.saga_id());

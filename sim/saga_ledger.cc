@@ -39,7 +39,7 @@ void SagaLedger::check_stock(Transaction& tx) const {
   const Rows orphan = tx.query(
       "SELECT r.saga FROM sim_reservation r LEFT JOIN skald_saga s ON s.id = r.saga WHERE s.id IS NULL OR s.live = 0");
   if (!orphan.empty()) broken("I6", "a reservation has outlived its saga " + orphan.get<std::string>(0, 0));
-  // Its first two steps share one transaction where no lock can come between them; so do their undos.
+  // Its first two steps share one transaction where neither a lock nor a shortage can come between them; so do their undos.
   const Rows half = tx.query(
       "SELECT o.saga FROM sim_order o WHERE o.waits = 0 AND (o.status = 'PENDING') <> EXISTS (SELECT 1 FROM "
       "sim_reservation r WHERE r.saga = o.saga)");

@@ -23,6 +23,7 @@ struct GroupLimits {
 // What is known from earlier runs of the same group.
 struct Met {
   Trouble trouble;
+  Next::Act act = Next::Act::run;         // of the step, or its undo
   std::vector<checker::Operation> reads;  // that it was decided on, where a history is kept
   std::optional<Span> span = {};          // that the step was
 };
