@@ -91,6 +91,17 @@ TEST_F(SagaCommandsTest, LocksNameWhoWaits) {
             "shop     product   lamp  exclusive  01A      order.place  reserve  2026-11-15T20:00:00Z  01B, 01C\n");
 }
 
+TEST_F(SagaCommandsTest, LocksOfOneSagaAreAskedForAndAQueueIsCounted) {
+  const std::string body = R"({"items":[{"service":"shop","resource":"product","key":"lamp","sagaId":"01A",)"
+                           R"("waiting":[{"sagaId":"01B"},{"sagaId":"01C"}],"waitingCount":120}]})";
+  run_locks(parse({"locks", "--saga", "01A", "--limit", "1"}), answering(body), out_);
+  EXPECT_EQ(asked_.path, "/api/locks?limit=1&sagaId=01A");
+  EXPECT_THAT(out_.str(), HasSubstr("120: 01B, 01C\n"));
+  out_.str("");
+  run_locks(parse({"locks", "--json"}), answering(body), out_);
+  EXPECT_EQ(out_.str(), body + "\n");
+}
+
 TEST_F(SagaCommandsTest, AStoryIsToldLineByLine) {
   run_story(parse({"story", "BK 1"}),
             answering(R"({"key":"BK 1","names":["BK 1"],"lines":[{"at":"2026-11-15T20:00:00Z","service":"booking",)"

@@ -11,7 +11,6 @@ namespace skald::runtime {
 namespace {
 
 constexpr Duration kForever = std::chrono::hours(1);
-constexpr std::size_t kLocksShown = 1000;
 
 }  // namespace
 
@@ -96,20 +95,8 @@ std::vector<SagaView> SagaThreads::list(Transaction& tx, const SagaFilter& filte
   return out;
 }
 
-std::vector<LockView> SagaThreads::locks(Transaction& tx) {
-  std::vector<LockView> out;
-  for (const auto& row : tables::semantic_lock::all(tx, kLocksShown)) {
-    if (row.granted) {
-      const auto holder = tables::saga::find(tx, row.root);
-      out.push_back(
-          {row.place.resource, row.place.key, row.root, holder ? holder->type : "", row.step, row.mode, row.since, {}});
-    } else if (!out.empty()) {
-      for (LockView& view : out)
-        if (view.resource == row.place.resource && view.key == row.place.key)
-          view.waiting.push_back({row.waiter, row.since});
-    }
-  }
-  return out;
+std::vector<LockView> SagaThreads::locks(Transaction& tx, const LockFilter& filter) {
+  return tables::semantic_lock::list(tx, filter);
 }
 
 std::vector<checker::Operation> SagaThreads::history(Transaction& tx, std::int64_t after, std::size_t commits) {
