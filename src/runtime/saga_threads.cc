@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "saga/fitting.h"
 #include "store/tables/audit.h"
 #include "store/tables/history.h"
 #include "store/tables/semantic_lock.h"
@@ -29,7 +30,13 @@ SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, int threads, bool r
 }
 
 void SagaThreads::start(bool works) {
-  registry_.must_fit(db_.read_result([](Transaction& tx) { return tables::saga::in_flight(tx); }));
+  std::vector<tables::saga::InFlight> strangers;
+  db_.write("fit definitions", [&](Transaction& tx) { strangers = saga::fit_in_flight(tx, registry_); });
+  if (!strangers.empty())
+    env_.observer.log(Observer::Level::warn,
+                      "sagas are in flight that no definition here is for: they are another service's, or stay as they "
+                      "are until a program adds their definition",
+                      "\"sagas\":" + to_json(strangers));
   if (!works || registry_.all().empty()) return;
   running_ = true;
   polling_->start();

@@ -211,13 +211,13 @@ std::vector<Row> list(Transaction& tx, const Filter& filter) {
 
 std::vector<InFlight> in_flight(Transaction& tx) {
   constexpr std::size_t shown = 5;
-  const Rows kinds =
-      tx.query("SELECT type, revision FROM skald_saga WHERE live = 1 GROUP BY type, revision ORDER BY type, revision");
+  const Rows kinds = tx.query(
+      "SELECT type, revision, COUNT(*) FROM skald_saga WHERE live = 1 GROUP BY type, revision ORDER BY type, revision");
   std::vector<InFlight> out;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    InFlight found{kinds.get<std::string>(i, 0), kinds.get<int>(i, 1), {}};
+    InFlight found{kinds.get<std::string>(i, 0), kinds.get<int>(i, 1), kinds.get<std::int64_t>(i, 2), {}};
     const Rows ids = tx.query("SELECT id FROM skald_saga WHERE live = 1 AND type = $1 AND revision = $2 LIMIT $3",
-                              found.type, found.revision, shown);
+                              found.type, found.version, shown);
     for (std::size_t k = 0; k < ids.size(); ++k) found.ids.push_back(ids.get<std::string>(k, 0));
     out.push_back(std::move(found));
   }
