@@ -25,6 +25,7 @@ struct SagaFilter {
   std::optional<SagaStatus> status;
   std::optional<std::string> type, key, after;
   int limit = 50;
+  std::optional<std::string> code = {};  // of its error
 };
 
 class Sagas {

@@ -97,7 +97,8 @@ std::optional<SagaView> SagaThreads::find(Transaction& tx, std::string_view id) 
 
 std::vector<SagaView> SagaThreads::list(Transaction& tx, const SagaFilter& filter) {
   std::vector<SagaView> out;
-  for (const auto& row : tables::saga::list(tx, {filter.status, filter.type, filter.key, filter.after, filter.limit}))
+  for (const auto& row :
+       tables::saga::list(tx, {filter.status, filter.type, filter.key, filter.after, filter.limit, filter.code}))
     out.push_back(saga::view_of(row, registry_));
   return out;
 }

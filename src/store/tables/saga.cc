@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "env/seam.h"
+#include "skald/conditions.h"
 #include "store/tables/live.h"
 
 namespace skald::tables::saga {
@@ -200,13 +201,18 @@ std::int64_t forget_ended(Transaction& tx, Time before, int most) {
 }
 
 std::vector<Row> list(Transaction& tx, const Filter& filter) {
-  return rows_of(tx.query(
-      "SELECT " SKALD_SAGA_COLUMNS
-      " FROM skald_saga WHERE (CAST($1 AS VARCHAR(40)) IS NULL OR status = $1) AND (CAST($2 AS VARCHAR(200)) IS NULL "
-      "OR "
-      "type = $2) AND (CAST($3 AS VARCHAR(200)) IS NULL OR key = $3) AND (CAST($4 AS VARCHAR(200)) IS NULL OR id < $4) "
-      "ORDER BY id DESC LIMIT $5",
-      filter.status, filter.type, filter.key, filter.after, filter.limit));
+  Conditions wanted;
+  if (filter.status) wanted.add("status = " + wanted.bind(*filter.status));
+  // Few are live among all that have ended, and there is an index of those.
+  if (filter.status && !has_ended(*filter.status)) wanted.add("live = 1");
+  if (filter.type) wanted.add("type = " + wanted.bind(*filter.type));
+  if (filter.key) wanted.add("key = " + wanted.bind(*filter.key));
+  if (filter.code) wanted.add("error_code = " + wanted.bind(*filter.code));
+  if (filter.after) wanted.add("id < " + wanted.bind(*filter.after));
+  const std::string limit = wanted.bind(filter.limit);
+  return rows_of(
+      tx.query("SELECT " SKALD_SAGA_COLUMNS " FROM skald_saga " + wanted.where() + " ORDER BY id DESC LIMIT " + limit,
+               wanted.params()));
 }
 
 std::vector<InFlight> in_flight(Transaction& tx) {

@@ -74,6 +74,7 @@ struct Filter {
   std::optional<SagaStatus> status;
   std::optional<std::string> type, key, after;
   int limit = 50;
+  std::optional<std::string> code = {};   // of its error
 };
 std::vector<Row> list(Transaction& tx, const Filter& filter);
 // Live sagas by type and version: what a new program must be able to go on with.
