@@ -39,7 +39,7 @@ HEADERS = {
     "observe": "observe",
     "isolation": "isolation", "row_locks": "isolation", "optimistic": "isolation", "commutative": "isolation",
     "version_file": "isolation", "distributed_lock": "isolation", "checker": "isolation", "analyser": "isolation",
-    "columns": "base", "lock_mode": "base", "row_watch": "base",
+    "columns": "base", "lock_mode": "base", "lock_view": "base", "row_watch": "base",
     "saga_definition": "isolation", "saga": "isolation", "saga_start": "base", "saga_view": "base", "sagas": "saga",
     "engine": "runtime", "story": "store",
     "sim": "sim_kit",

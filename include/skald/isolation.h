@@ -35,20 +35,6 @@ struct DataAccess {
   Guard guard;
 };
 
-// A semantic lock as people see it.
-struct LockView {
-  struct Waiting {
-    std::string saga_id;
-    Time since{};
-  };
-  std::string resource, key, saga_id, saga_type, step;
-  LockMode mode = LockMode::exclusive;
-  Time since{};
-  std::vector<Waiting> waiting;
-};
-BOOST_DESCRIBE_STRUCT(LockView::Waiting, (), (saga_id, since))
-BOOST_DESCRIBE_STRUCT(LockView, (), (resource, key, saga_id, saga_type, step, mode, since, waiting))
-
 // The barrier between an action and its undo where their messages may overtake each
 // other: both write one row in the effect's own transaction. Call it first in the
 // handler of either; go on only where it says `first`.

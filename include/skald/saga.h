@@ -84,8 +84,10 @@ class Saga {
   Saga& all(std::string name, std::vector<Branch> branches) {
     saga::Actions run, undo;
     std::vector<std::function<void(Remote&, State&)>> runs, undos;
+    std::vector<std::string> names;
     bool undone = false;
     for (Branch& branch : branches) {
+      names.push_back(std::move(branch.name));
       undone = undone || branch.undo;
       runs.push_back(std::move(branch.run));
       undos.push_back(branch.undo ? std::move(branch.undo) : [](Remote&, State&) {});
@@ -96,6 +98,7 @@ class Saga {
     if (undone) last().undo = std::move(undo);
     last().nothing_to_undo = !undone;
     last().parallel = true;
+    last().branches = std::move(names);
     last().count = [n = branches.size()](const void*) { return n; };
     return *this;
   }

@@ -102,6 +102,7 @@ struct Step {
   bool undone_by_rollback = false;
   bool pivot = false;
   bool parallel = false;  // its elements are called side by side
+  std::vector<std::string> branches = {};  // where it is: their names
   bool commits = false;
   Retry retry = {};
   Duration timeout = 30s;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "skald/checker.h"
+#include "skald/lock_view.h"
 #include "skald/saga.h"
 #include "skald/saga_start.h"
 #include "skald/saga_view.h"
@@ -24,6 +25,7 @@ struct SagaFilter {
   std::optional<SagaStatus> status;
   std::optional<std::string> type, key, after;
   int limit = 50;
+  std::optional<std::string> code = {};  // of its error
 };
 
 class Sagas {
@@ -58,7 +60,8 @@ class Sagas {
 
   virtual std::optional<SagaView> find(Transaction& tx, std::string_view id) = 0;
   virtual std::vector<SagaView> list(Transaction& tx, const SagaFilter& filter) = 0;
-  virtual std::vector<LockView> locks(Transaction& tx) = 0;
+  // Those that are held, by resource, key and holder.
+  virtual std::vector<LockView> locks(Transaction& tx, const LockFilter& filter) = 0;
   // What sagas read and wrote, where EngineOptions::record_history is set: up to `commits`
   // commits behind the one at `after`, in their order; all operations of each.
   virtual std::vector<checker::Operation> history(Transaction& tx, std::int64_t after, std::size_t commits) = 0;

@@ -30,7 +30,7 @@ cli::Api open_api(Program& program, bool may_create) {
   // Somebody who names a database means that one.
   const bool database_named = program.arguments.settings.contains("db") && !program.arguments.flags.contains("server");
   if (!database_named)
-    if (const auto server = find_server(program, 5min)) return cli::remote_api(*server);
+    if (const auto server = find_server(program, 1h)) return cli::remote_api(*server);
   if (!may_create && !exists(program.settings))
     throw NotFound("NO_INSTALLATION", "there is no database at " + shown_database(program.settings) +
                                           "; name the folder with --data, or begin with `skald serve`");

@@ -51,6 +51,8 @@ int run(const cli::Arguments& arguments) {
         arguments, {program.settings, [&] { return host::open_api(program, false); }, program.warnings}, std::cout);
   if (name == "check") return cli::run_check(arguments, [&] { return host::open_api(program, false); }, std::cout);
   const cli::Api api = host::open_api(program, false);
+  if (name == "sagas retry" && arguments.flags.contains("all"))
+    return cli::run_retry_all(arguments, api, std::cout, isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr);
   if (name.starts_with("sagas")) return cli::run_sagas(arguments, api, std::cout);
   if (name == "story") return cli::run_story(arguments, api, std::cout);
   if (name == "locks") return cli::run_locks(arguments, api, std::cout);

@@ -19,6 +19,9 @@ inline constexpr int kUsage = 2;
 int run_outbox(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out);
+// `skald sagas retry --all`: each that needs help once, and what became of them. `progress`:
+// a terminal that is told how far it is, or null. Fails where one could not be retried.
+int run_retry_all(const Arguments& arguments, const Api& api, std::ostream& out, std::ostream* progress);
 int run_locks(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_story(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_lint(const Arguments& arguments, const Api& api, std::ostream& out);

@@ -26,6 +26,11 @@ double JsonView::number(std::string_view name) const {
   return found != nullptr && found->is_number() ? found->to_number<double>() : 0;
 }
 
+JsonView JsonView::member(std::string_view name) const {
+  const auto* found = find(name);
+  return JsonView(found != nullptr ? *found : boost::json::value());
+}
+
 std::vector<JsonView> JsonView::items(std::string_view name) const {
   std::vector<JsonView> out;
   if (const auto* found = find(name); found != nullptr && found->is_array())

@@ -24,6 +24,7 @@ class JsonView {
   // there is none.
   std::string operator[](std::string_view name) const;
   double number(std::string_view name) const;  // 0 where there is none
+  JsonView member(std::string_view name) const;  // one without members where there is none
   std::vector<JsonView> items(std::string_view name = "items") const;
   std::vector<std::pair<std::string, std::string>> fields(std::initializer_list<std::string_view> names) const;
 

@@ -43,7 +43,8 @@ TEST_F(SagaCommandsTest, SagasAreListedAsATableOrAsTheAnswerIs) {
             "01A  shop     order.place  o1   NEEDS_HELP  charge  2026-11-15T20:00:00Z  GONE\n"
             "\nthere is more: --cursor abc\n");
   out_.str("");
-  run_sagas(parse({"sagas", "list", "--json"}), answering(body), out_);
+  run_sagas(parse({"sagas", "list", "--json", "--code", "GONE"}), answering(body), out_);
+  EXPECT_EQ(asked_.path, "/api/sagas?code=GONE");
   EXPECT_EQ(out_.str(), body + "\n");
 }
 
@@ -78,6 +79,25 @@ TEST_F(SagaCommandsTest, AMissingReasonAndABrokenPayloadAreUsageErrors) {
   EXPECT_EQ(asked_.path, "") << "nothing was asked";
 }
 
+TEST_F(SagaCommandsTest, ARetryIsOfOneSagaOrOfAll) {
+  const auto code = [&](std::vector<std::string> words) -> std::string {
+    try {
+      const Arguments arguments = parse(std::move(words));
+      if (arguments.flags.contains("all")) run_retry_all(arguments, answering("{}"), out_, nullptr);
+      else run_sagas(arguments, answering(kSaga), out_);
+    } catch (const Invalid& error) {
+      return error.code();
+    }
+    return "";
+  };
+  EXPECT_EQ(code({"sagas", "retry"}), "USAGE");
+  EXPECT_EQ(code({"sagas", "retry", "01A", "--code", "GONE"}), "USAGE");
+  EXPECT_EQ(code({"sagas", "retry", "01A", "--all"}), "USAGE");
+  EXPECT_EQ(asked_.path, "") << "nothing was asked";
+  EXPECT_EQ(code({"sagas", "retry", "--all", "--type", "order.place", "--code", "GONE"}), "");
+  EXPECT_EQ(asked_.path, "/api/sagas?code=GONE&status=NEEDS_HELP&type=order.place");
+}
+
 TEST_F(SagaCommandsTest, LocksNameWhoWaits) {
   run_locks(parse({"locks", "--resource", "product"}),
             answering(R"({"items":[{"service":"shop","resource":"product","key":"lamp","sagaId":"01A",)"
@@ -89,6 +109,17 @@ TEST_F(SagaCommandsTest, LocksNameWhoWaits) {
   EXPECT_EQ(out_.str(),
             "SERVICE  RESOURCE  KEY   MODE       HELD BY  TYPE         STEP     SINCE                 WAITING\n"
             "shop     product   lamp  exclusive  01A      order.place  reserve  2026-11-15T20:00:00Z  01B, 01C\n");
+}
+
+TEST_F(SagaCommandsTest, LocksOfOneSagaAreAskedForAndAQueueIsCounted) {
+  const std::string body = R"({"items":[{"service":"shop","resource":"product","key":"lamp","sagaId":"01A",)"
+                           R"("waiting":[{"sagaId":"01B"},{"sagaId":"01C"}],"waitingCount":120}]})";
+  run_locks(parse({"locks", "--saga", "01A", "--limit", "1"}), answering(body), out_);
+  EXPECT_EQ(asked_.path, "/api/locks?limit=1&sagaId=01A");
+  EXPECT_THAT(out_.str(), HasSubstr("120: 01B, 01C\n"));
+  out_.str("");
+  run_locks(parse({"locks", "--json"}), answering(body), out_);
+  EXPECT_EQ(out_.str(), body + "\n");
 }
 
 TEST_F(SagaCommandsTest, AStoryIsToldLineByLine) {

@@ -14,16 +14,11 @@ std::string path_of(const Arguments& arguments, const std::string& action = "") 
   return "/api/sagas/" + http::encode_segment(arguments.operands[0]) + action;
 }
 
-std::string error_of(const JsonView& saga) {
-  const std::string error = saga["error"];
-  return error.empty() ? "" : JsonView(error)["code"];
-}
-
 void print_list(const JsonView& page, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& saga : page.items())
     rows.push_back({saga["id"], saga["service"], saga["type"], saga["key"], saga["status"], saga["step"],
-                    saga["startedAt"], error_of(saga)});
+                    saga["startedAt"], saga.member("error")["code"]});
   print_table(out, {"ID", "SERVICE", "TYPE", "KEY", "STATUS", "STEP", "STARTED", "ERROR"}, rows);
   print_more(out, page);
 }
@@ -38,6 +33,13 @@ void print_saga(const JsonView& saga, std::ostream& out) {
   if (rows.empty()) return;
   out << '\n';
   print_table(out, {"STEP", "KIND", "STATUS", "ATTEMPT", "STARTED", "FINISHED", "ERROR"}, rows);
+}
+
+void must_name_one(const Arguments& arguments) {
+  if (arguments.operands.empty()) throw Invalid("USAGE", "skald sagas retry needs ID, or --all");
+  for (const char* filter : {"type", "code"})
+    if (arguments.flags.contains(filter))
+      throw Invalid("USAGE", "--" + std::string(filter) + " says which of --all are meant: leave it out beside an ID");
 }
 
 std::string compensate_body(const Arguments& arguments) {
@@ -64,10 +66,12 @@ std::string signal_body(const Arguments& arguments) {
 
 int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out) {
   const std::string_view what = arguments.command->name;
+  if (what == "sagas retry") must_name_one(arguments);
   const auto service = given(arguments, {"service"});
   std::string body;
   if (what == "sagas list")
-    body = ask(api, "GET", "/api/sagas", given(arguments, {"status", "type", "key", "limit", "cursor", "service"}));
+    body = ask(api, "GET", "/api/sagas",
+               given(arguments, {"status", "type", "key", "code", "limit", "cursor", "service"}));
   else if (what == "sagas show") body = ask(api, "GET", path_of(arguments), service);
   else if (what == "sagas retry") body = ask(api, "POST", path_of(arguments, "/retry"), service);
   else if (what == "sagas compensate")

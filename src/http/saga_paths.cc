@@ -61,7 +61,8 @@ std::vector<SagaBody> list(Engine& engine, const Request& request, const Positio
                           .type = request.query_value("type"),
                           .key = request.query_value("key"),
                           .after = unless_empty(after[0]),
-                          .limit = static_cast<int>(limit)};
+                          .limit = static_cast<int>(limit),
+                          .code = request.query_value("code")};
   return engine.database().read_result([&](Transaction& tx) {
     std::vector<SagaBody> out;
     for (SagaView& view : engine.sagas().list(tx, filter)) out.push_back(body_of(std::move(view)));
@@ -117,7 +118,7 @@ WriteChoice changed_by(const Engines& engines, Change change) {
 
 void add_saga_paths(Routes& routes, const Engines& engines) {
   add_list<SagaBody>(routes, engines, "/api/sagas", "Sagas and how far they are, newest first",
-                     {"status", "type", "key"},
+                     {"status", "type", "key", "code"},
                      {.rows = list, .position = [](const SagaBody& row) { return Position{row.id}; }});
   routes.get("/api/sagas/{id}", Access::admin,
              describe<void, OfService<SagaBody>>("One saga with its state and steps", 200, {"service"}),

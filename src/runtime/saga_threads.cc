@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "saga/fitting.h"
 #include "store/tables/audit.h"
 #include "store/tables/history.h"
 #include "store/tables/semantic_lock.h"
@@ -11,7 +12,6 @@ namespace skald::runtime {
 namespace {
 
 constexpr Duration kForever = std::chrono::hours(1);
-constexpr std::size_t kLocksShown = 1000;
 
 }  // namespace
 
@@ -31,7 +31,13 @@ SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, const Options& opti
 }
 
 void SagaThreads::start(bool works) {
-  registry_.must_fit(db_.read_result([](Transaction& tx) { return tables::saga::in_flight(tx); }));
+  std::vector<tables::saga::InFlight> strangers;
+  db_.write("fit definitions", [&](Transaction& tx) { strangers = saga::fit_in_flight(tx, registry_); });
+  if (!strangers.empty())
+    env_.observer.log(Observer::Level::warn,
+                      "sagas are in flight that no definition here is for: they are another service's, or stay as they "
+                      "are until a program adds their definition",
+                      "\"sagas\":" + to_json(strangers));
   if (!works || registry_.all().empty()) return;
   running_ = true;
   polling_->start();
@@ -92,25 +98,14 @@ std::optional<SagaView> SagaThreads::find(Transaction& tx, std::string_view id) 
 
 std::vector<SagaView> SagaThreads::list(Transaction& tx, const SagaFilter& filter) {
   std::vector<SagaView> out;
-  for (const auto& row : tables::saga::list(tx, {filter.status, filter.type, filter.key, filter.after, filter.limit}))
+  for (const auto& row :
+       tables::saga::list(tx, {filter.status, filter.type, filter.key, filter.after, filter.limit, filter.code}))
     out.push_back(saga::view_of(row, registry_));
   return out;
 }
 
-std::vector<LockView> SagaThreads::locks(Transaction& tx) {
-  std::vector<LockView> out;
-  for (const auto& row : tables::semantic_lock::all(tx, kLocksShown)) {
-    if (row.granted) {
-      const auto holder = tables::saga::find(tx, row.root);
-      out.push_back(
-          {row.place.resource, row.place.key, row.root, holder ? holder->type : "", row.step, row.mode, row.since, {}});
-    } else if (!out.empty()) {
-      for (LockView& view : out)
-        if (view.resource == row.place.resource && view.key == row.place.key)
-          view.waiting.push_back({row.waiter, row.since});
-    }
-  }
-  return out;
+std::vector<LockView> SagaThreads::locks(Transaction& tx, const LockFilter& filter) {
+  return tables::semantic_lock::list(tx, filter);
 }
 
 std::vector<checker::Operation> SagaThreads::history(Transaction& tx, std::int64_t after, std::size_t commits) {

@@ -34,7 +34,7 @@ class SagaThreads final : public Sagas {
 
   std::optional<SagaView> find(Transaction& tx, std::string_view id) override;
   std::vector<SagaView> list(Transaction& tx, const SagaFilter& filter) override;
-  std::vector<LockView> locks(Transaction& tx) override;
+  std::vector<LockView> locks(Transaction& tx, const LockFilter& filter) override;
   std::vector<checker::Operation> history(Transaction& tx, std::int64_t after, std::size_t commits) override;
   std::vector<std::reference_wrapper<const saga::Definition>> definitions() const override;
   void signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,

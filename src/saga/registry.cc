@@ -1,5 +1,7 @@
 #include "saga/registry.h"
 
+#include <algorithm>
+
 #include "saga/progress.h"
 
 namespace skald::saga {
@@ -18,12 +20,6 @@ bool has_child(const Definition& definition, const Progress& progress) {
   return progress.called && in_hand < definition.steps.size() && definition.steps[in_hand].kind == Kind::child;
 }
 
-std::string joined(const std::vector<std::string>& ids) {
-  std::string out;
-  for (const std::string& id : ids) out += (out.empty() ? "" : ", ") + id;
-  return out;
-}
-
 }  // namespace
 
 void Registry::add(Definition definition) {
@@ -40,6 +36,10 @@ const Definition& Registry::latest(const std::string& type) const {
   if (found == definitions_.begin() || (--found)->first.first != type)
     throw NotFound("NO_SUCH_SAGA", "no saga '" + type + "' is known here: add its definition to the engine");
   return found->second;
+}
+
+bool Registry::defines(const std::string& type) const {
+  return std::ranges::any_of(definitions_, [&](const auto& one) { return one.first.first == type; });
 }
 
 const Definition& Registry::resume(tables::saga::Row& row) const {
@@ -66,17 +66,6 @@ const Definition& Registry::resume(tables::saga::Row& row) const {
     throw NotFound("NO_SUCH_SAGA", "version " + std::to_string(row.revision) + " of the saga '" + row.type +
                                        "' is not known here: keep its definition until its sagas have ended");
   return own->second;
-}
-
-void Registry::must_fit(std::span<const tables::saga::InFlight> in_flight) const {
-  for (const auto& flying : in_flight) {
-    if (definitions_.contains({flying.type, flying.revision})) continue;
-    const bool known = std::ranges::any_of(definitions_, [&](const auto& d) { return d.first.first == flying.type; });
-    if (!known) continue;  // another service's on the same database
-    throw Invalid("SAGA_VERSION", "sagas of '" + flying.type + "' version " + std::to_string(flying.revision) +
-                                      " are in flight and nothing here can go on with them (" + joined(flying.ids) +
-                                      "): keep that version added beside the new one");
-  }
 }
 
 }  // namespace skald::saga

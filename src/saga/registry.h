@@ -17,13 +17,12 @@ class Registry {
 
   // The latest. Throws NotFound.
   const Definition& latest(const std::string& type) const;
+  // Any version of it.
+  bool defines(const std::string& type) const;
   // The one that a saga goes on with: the version that it began with, or the latest
   // where that declares how to get there; then row and progress are turned into its.
   const Definition& resume(tables::saga::Row& row) const;
   const std::map<std::pair<std::string, int>, Definition>& all() const { return definitions_; }
-
-  // Throws Invalid (SAGA_VERSION) with the ids of sagas in flight that no definition fits.
-  void must_fit(std::span<const tables::saga::InFlight> in_flight) const;
 
  private:
   std::map<std::pair<std::string, int>, Definition> definitions_;

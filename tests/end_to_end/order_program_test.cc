@@ -34,6 +34,19 @@ class OrderProgram : public testing::Test {
               201);
   }
 
+  // As if all that is in flight had failed for too long; while no server runs.
+  void park_sagas() {
+    const auto clock = system_clock();
+    const auto random = system_random();
+    const auto db =
+        open_sqlite({*clock, *random, silent_observer()}, {.path = (folder_.path() / "donation.db").string()});
+    db->write("park", [](Transaction& tx) {
+      tx.execute(
+          "UPDATE skald_saga SET status = 'NEEDS_HELP', owner = NULL, wake_at = NULL, error_code = 'PROVIDER_AWAY' "
+          "WHERE live = 1");
+    });
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -56,6 +69,24 @@ TEST_F(OrderProgram, AServerKilledWhileItChargesIsFollowedByOneThatFinishesTheOr
   const auto invariants = server->request("GET", "/order/invariants");
   EXPECT_TRUE(invariants.json().at("ok").as_bool()) << invariants.body;
   EXPECT_EQ(server->request("GET", "/order/payments").json().at("items").as_array().size(), 1u);
+  EXPECT_EQ(server->stop(), 0);
+}
+
+TEST_F(OrderProgram, AfterAnOutageOneCommandLetsEverythingThatNeedsHelpGoOn) {
+  auto server = serve();
+  offer(*server);
+  EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":300})").status, 200);
+  const std::string id = place(*server);
+  server->kill_hard();
+  park_sagas();
+  server = serve();
+  const auto parked = server->request("GET", "/api/sagas?status=NEEDS_HELP&code=PROVIDER_AWAY").json();
+  ASSERT_EQ(parked.at("items").as_array().size(), 1u);
+  const CommandResult retried = run_skald({"sagas", "retry", "--all", "--json", "--data", folder_.path().string()});
+  EXPECT_EQ(retried.status, 0) << retried.err;
+  EXPECT_EQ(json::parse(retried.out).at("retried").as_int64(), 1);
+  EXPECT_EQ(retried.err, "") << "progress is for terminals";
+  EXPECT_EQ(ended(*server, id), "CONFIRMED");
   EXPECT_EQ(server->stop(), 0);
 }
 

@@ -17,7 +17,7 @@ class OrderTraps : public OrderTest {
   OrderTraps() : OrderTest({.record_history = true}) {}
   std::int64_t reserved_at_once() { return rows("SELECT COUNT(*) FROM order_reservation WHERE state = 'RESERVED'"); }
   std::vector<LockView> locks() {
-    return (*db_)->read_result([&](Transaction& tx) { return engine_->sagas().locks(tx); });
+    return (*db_)->read_result([&](Transaction& tx) { return engine_->sagas().locks(tx, {}); });
   }
 };
 INSTANTIATE_TEST_SUITE_P(Both, OrderTraps, testing::Values(Dialect::sqlite, Dialect::postgres), database_name);

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "env/seam.h"
+#include "skald/conditions.h"
 #include "store/tables/live.h"
 
 namespace skald::tables::saga {
@@ -200,24 +201,29 @@ std::int64_t forget_ended(Transaction& tx, Time before, int most) {
 }
 
 std::vector<Row> list(Transaction& tx, const Filter& filter) {
-  return rows_of(tx.query(
-      "SELECT " SKALD_SAGA_COLUMNS
-      " FROM skald_saga WHERE (CAST($1 AS VARCHAR(40)) IS NULL OR status = $1) AND (CAST($2 AS VARCHAR(200)) IS NULL "
-      "OR "
-      "type = $2) AND (CAST($3 AS VARCHAR(200)) IS NULL OR key = $3) AND (CAST($4 AS VARCHAR(200)) IS NULL OR id < $4) "
-      "ORDER BY id DESC LIMIT $5",
-      filter.status, filter.type, filter.key, filter.after, filter.limit));
+  Conditions wanted;
+  if (filter.status) wanted.add("status = " + wanted.bind(*filter.status));
+  // Few are live among all that have ended, and there is an index of those.
+  if (filter.status && !has_ended(*filter.status)) wanted.add("live = 1");
+  if (filter.type) wanted.add("type = " + wanted.bind(*filter.type));
+  if (filter.key) wanted.add("key = " + wanted.bind(*filter.key));
+  if (filter.code) wanted.add("error_code = " + wanted.bind(*filter.code));
+  if (filter.after) wanted.add("id < " + wanted.bind(*filter.after));
+  const std::string limit = wanted.bind(filter.limit);
+  return rows_of(
+      tx.query("SELECT " SKALD_SAGA_COLUMNS " FROM skald_saga " + wanted.where() + " ORDER BY id DESC LIMIT " + limit,
+               wanted.params()));
 }
 
 std::vector<InFlight> in_flight(Transaction& tx) {
   constexpr std::size_t shown = 5;
-  const Rows kinds =
-      tx.query("SELECT type, revision FROM skald_saga WHERE live = 1 GROUP BY type, revision ORDER BY type, revision");
+  const Rows kinds = tx.query(
+      "SELECT type, revision, COUNT(*) FROM skald_saga WHERE live = 1 GROUP BY type, revision ORDER BY type, revision");
   std::vector<InFlight> out;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    InFlight found{kinds.get<std::string>(i, 0), kinds.get<int>(i, 1), {}};
+    InFlight found{kinds.get<std::string>(i, 0), kinds.get<int>(i, 1), kinds.get<std::int64_t>(i, 2), {}};
     const Rows ids = tx.query("SELECT id FROM skald_saga WHERE live = 1 AND type = $1 AND revision = $2 LIMIT $3",
-                              found.type, found.revision, shown);
+                              found.type, found.version, shown);
     for (std::size_t k = 0; k < ids.size(); ++k) found.ids.push_back(ids.get<std::string>(k, 0));
     out.push_back(std::move(found));
   }

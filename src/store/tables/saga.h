@@ -74,14 +74,17 @@ struct Filter {
   std::optional<SagaStatus> status;
   std::optional<std::string> type, key, after;
   int limit = 50;
+  std::optional<std::string> code = {};   // of its error
 };
 std::vector<Row> list(Transaction& tx, const Filter& filter);
-// Live sagas by type and revision: what a new program must be able to go on with.
+// Live sagas by type and version: what a new program must be able to go on with.
 struct InFlight {
   std::string type;
-  int revision;
+  int version = 1;
+  std::int64_t count = 0;
   std::vector<std::string> ids;           // the first few
 };
+BOOST_DESCRIBE_STRUCT(InFlight, (), (type, version, count, ids))
 std::vector<InFlight> in_flight(Transaction& tx);
 
 }  // namespace skald::tables::saga

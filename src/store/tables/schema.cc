@@ -95,7 +95,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 8> steps = {
+  static const std::array<Migration, 9> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -124,7 +124,12 @@ std::span<const Migration> migrations() {
                 .name = "traces of sagas",
                 .sql = "ALTER TABLE skald_saga ADD COLUMN traceparent TEXT NOT NULL DEFAULT '';",
                 .postgres_sql = ""},
-      Migration{.version = 8, .name = "what sagas lack", .sql = kShortages, .postgres_sql = ""}};
+      Migration{.version = 8, .name = "what sagas lack", .sql = kShortages, .postgres_sql = ""},
+      Migration{.version = 9,
+                .name = "shapes of definitions",
+                .sql = "CREATE TABLE skald_definition (type TEXT NOT NULL, version BIGINT NOT NULL, shape TEXT NOT "
+                       "NULL, since BIGINT NOT NULL, PRIMARY KEY (type, version));",
+                .postgres_sql = ""}};
   return steps;
 }
 

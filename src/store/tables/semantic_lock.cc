@@ -1,12 +1,16 @@
 #include "store/tables/semantic_lock.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/hash.h"
 #include "env/seam.h"
+#include "skald/conditions.h"
 
 namespace skald::tables::semantic_lock {
 namespace {
+
+constexpr int kWaitersShown = 100;  // of a lock, in a list
 
 #define SKALD_LOCK_COLUMNS "resource, key, root, waiter, mode, granted, seq, since, step"
 
@@ -49,6 +53,27 @@ std::vector<Row> rows_one_by_one(Transaction& tx, std::span<const Place> places)
         rows_of(tx.query("SELECT " SKALD_LOCK_COLUMNS " FROM skald_lock WHERE resource = $1 AND key = $2 ORDER BY seq",
                          place.resource, place.key));
     std::ranges::move(rows, std::back_inserter(out));
+  }
+  return out;
+}
+
+// A row for each who waits, or one for a lock that nobody waits for.
+std::vector<LockView> views_of(const Rows& rows) {
+  const auto place = [](const LockView& lock) { return std::tie(lock.resource, lock.key, lock.saga_id); };
+  std::vector<LockView> out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    LockView lock{.resource = rows.get<std::string>(i, 0),
+                  .key = rows.get<std::string>(i, 1),
+                  .saga_id = rows.get<std::string>(i, 2),
+                  .saga_type = rows.get<std::optional<std::string>>(i, 3).value_or(""),
+                  .step = rows.get<std::string>(i, 4),
+                  .mode = rows.get<LockMode>(i, 5),
+                  .since = rows.get<Time>(i, 6),
+                  .waiting = {},
+                  .waiting_count = rows.get<std::optional<std::int64_t>>(i, 7).value_or(0)};
+    if (out.empty() || place(out.back()) != place(lock)) out.push_back(std::move(lock));
+    if (auto waiter = rows.get<std::optional<std::string>>(i, 8))
+      out.back().waiting.push_back({std::move(*waiter), rows.get<Time>(i, 9)});
   }
   return out;
 }
@@ -137,9 +162,28 @@ std::optional<std::string> waiter_of(Transaction& tx, std::string_view root) {
   return rows.get<std::string>(0, 0);
 }
 
-std::vector<Row> all(Transaction& tx, std::size_t limit) {
-  return rows_of(tx.query(
-      "SELECT " SKALD_LOCK_COLUMNS " FROM skald_lock ORDER BY resource, key, granted DESC, seq LIMIT $1", limit));
+std::vector<LockView> list(Transaction& tx, const LockFilter& filter) {
+  Conditions wanted;
+  wanted.add("granted = 1");
+  if (filter.resource) wanted.add("resource = " + wanted.bind(*filter.resource));
+  if (filter.key) wanted.add("key = " + wanted.bind(*filter.key));
+  if (filter.saga_id) wanted.add("root = " + wanted.bind(*filter.saga_id));
+  if (const auto& after = filter.after)
+    wanted.add("(resource, key, root) > (" + wanted.bind(after->resource) + ", " + wanted.bind(after->key) + ", " +
+               wanted.bind(after->saga_id) + ")");
+  const std::string limit = wanted.bind(filter.limit), waiters = wanted.bind(kWaitersShown);
+  // One statement: a lock and its queue are as they were at one moment.
+  return views_of(tx.query(
+      "WITH page AS (SELECT resource, key, root, step, mode, since FROM skald_lock " + wanted.where() +
+          " ORDER BY resource, key, root LIMIT " + limit +
+          "), queue AS (SELECT resource, key, waiter, since, ROW_NUMBER() OVER (PARTITION BY resource, key ORDER BY "
+          "seq) AS place, COUNT(*) OVER (PARTITION BY resource, key) AS length FROM skald_lock WHERE granted = 0 AND "
+          "(resource, key) IN (SELECT resource, key FROM page)) "
+          "SELECT p.resource, p.key, p.root, s.type, p.step, p.mode, p.since, q.length, q.waiter, q.since FROM page p "
+          "LEFT JOIN skald_saga s ON s.id = p.root LEFT JOIN queue q ON q.resource = p.resource AND q.key = p.key AND "
+          "q.place <= " +
+          waiters + " ORDER BY p.resource, p.key, p.root, q.place",
+      wanted.params()));
 }
 
 }  // namespace skald::tables::semantic_lock
