@@ -27,9 +27,10 @@ void install(skald::Engine& engine, skald::Router& router, skald::Env env, Optio
   const auto payments = std::make_shared<Payments>(env, db, options.provider, options.pause);
   const auto shop = std::make_shared<const Shop>(Shop{engine, env, options, payments,
                                                       place_order_saga(env, engine, payments, options.call_timeout),
-                                                      cancel_order_saga(payments, options.call_timeout)});
+                                                      cancel_order_saga(payments, options.call_timeout), lab_saga()});
   engine.sagas().add(shop->place);
   engine.sagas().add(shop->cancel);
+  engine.sagas().add(shop->lab);
   engine.add_job({.name = "order.requests", .every = std::chrono::hours(1), .run = [&db] { forget_requests(db); }});
   add_product_paths(shop, router);
   add_order_paths(shop, router);

@@ -39,11 +39,18 @@ constexpr const char* kOrders = R"sql(
     id TEXT PRIMARY KEY, quantity BIGINT NOT NULL, reserved BIGINT NOT NULL, holder TEXT NOT NULL,
     version BIGINT NOT NULL))sql";
 
+constexpr const char* kLabLocks = "ALTER TABLE order_lab_product DROP COLUMN holder";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 1> steps = {
-      skald::Migration{.version = 1, .name = "orders, stock, payments", .sql = kOrders, .postgres_sql = ""}};
+  static const std::array<skald::Migration, 2> steps = {
+      skald::Migration{.version = 1, .name = "orders, stock, payments", .sql = kOrders, .postgres_sql = ""},
+      skald::Migration{.version = 2,
+                       .name = "the lab's locks are the engine's",
+                       .sql = kLabLocks,
+                       .postgres_sql = "",
+                       .oldest_program = 2}};
   return steps;
 }
 
