@@ -53,6 +53,9 @@ class SandboxProvider::Tampering final : public Router {
       return Response{wrong->status, wrong->body, "application/json", {}};
     });
   }
+  void act_once(Database& db, std::string path, Access access, Doc doc, Handler handler) override {
+    real_.act_once(db, std::move(path), access, std::move(doc), std::move(handler));
+  }
 
  private:
   SandboxProvider& provider_;
