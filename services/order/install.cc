@@ -2,24 +2,6 @@
 #include "order/shop.h"
 
 namespace order {
-namespace {
-
-constexpr skald::Duration kRequestsKept = std::chrono::hours(48);
-
-// Idempotency keys are promised for 24 hours.
-void forget_requests(skald::Database& db) {
-  const auto some = [&db] {
-    return db.write_result("forget order requests", [](skald::Transaction& tx) {
-      return tx.execute(
-          "DELETE FROM order_request WHERE (subject, key) IN "
-          "(SELECT subject, key FROM order_request WHERE created_at < $1 LIMIT 500)",
-          tx.now() - kRequestsKept);
-    });
-  };
-  while (some() == 500) {}
-}
-
-}  // namespace
 
 void install(skald::Engine& engine, skald::Router& router, skald::Env env, Options options) {
   skald::Database& db = engine.database();
@@ -31,7 +13,6 @@ void install(skald::Engine& engine, skald::Router& router, skald::Env env, Optio
   engine.sagas().add(shop->place);
   engine.sagas().add(shop->cancel);
   engine.sagas().add(shop->lab);
-  engine.add_job({.name = "order.requests", .every = std::chrono::hours(1), .run = [&db] { forget_requests(db); }});
   add_product_paths(shop, router);
   add_order_paths(shop, router);
   add_order_events(shop, router);

@@ -173,11 +173,11 @@ LabReport run_lab(const Shop& shop, const LabRequest& request) {
 }
 
 void add_lab(const ShopHandle& shop, skald::Router& router) {
-  router.act("/order/lab", skald::Access::admin,
-             skald::describe<LabRequest, LabReport>("Make an anomaly happen, or see it prevented"),
-             [shop](const skald::Request& request) {
-               return skald::Response::json(200, run_lab(*shop, request.as<LabRequest>()));
-             });
+  router.act_once(shop->db(), "/order/lab", skald::Access::admin,
+                  skald::describe<LabRequest, LabReport>("Make an anomaly happen, or see it prevented"),
+                  [shop](const skald::Request& request) {
+                    return skald::Response::json(200, run_lab(*shop, request.as<LabRequest>()));
+                  });
 }
 
 }  // namespace order

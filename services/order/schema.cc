@@ -40,17 +40,23 @@ constexpr const char* kOrders = R"sql(
     version BIGINT NOT NULL))sql";
 
 constexpr const char* kLabLocks = "ALTER TABLE order_lab_product DROP COLUMN holder";
+constexpr const char* kRequests = "DROP TABLE order_request";
 
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 2> steps = {
+  static const std::array<skald::Migration, 3> steps = {
       skald::Migration{.version = 1, .name = "orders, stock, payments", .sql = kOrders, .postgres_sql = ""},
       skald::Migration{.version = 2,
                        .name = "the lab's locks are the engine's",
                        .sql = kLabLocks,
                        .postgres_sql = "",
-                       .oldest_program = 2}};
+                       .oldest_program = 2},
+      skald::Migration{.version = 3,
+                       .name = "keys of requests are the API's",
+                       .sql = kRequests,
+                       .postgres_sql = "",
+                       .oldest_program = 3}};
   return steps;
 }
 
