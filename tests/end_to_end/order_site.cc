@@ -30,6 +30,17 @@ std::int64_t CountedMetrics::of(const std::string& metric) const {
   return found == counts_.end() ? 0 : found->second;
 }
 
+void CountedMetrics::gauge(std::string_view metric, double value) {
+  const std::lock_guard lock(mutex_);
+  gauges_[std::string(metric)] = value;
+}
+
+std::optional<double> CountedMetrics::last(const std::string& metric) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = gauges_.find(metric);
+  return found == gauges_.end() ? std::nullopt : std::optional(found->second);
+}
+
 void rest(Duration time) { runtime::Wakeup().wait(time); }
 
 // Between the sandbox and its server: changes what POSTs are answered.
