@@ -36,6 +36,8 @@ struct Caught {
   std::uint64_t seed = 0;
   int seeds = 0;               // how many it took
 };
+// The rarest want more than a thousand.
+inline constexpr int kHuntSeedsMax = 2000;
 std::optional<Caught> hunt(const PlantedBug& bug, std::uint64_t first, int seeds_max);
 
 }  // namespace skald::sim

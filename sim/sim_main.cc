@@ -23,7 +23,6 @@
 namespace skald::sim {
 namespace {
 
-constexpr int kHuntSeedsMax = 1000;
 constexpr std::uint64_t kMarkersWanted = 1000;   // seeds from which on every marker must be hit
 
 struct Options {

@@ -57,7 +57,7 @@ TEST(Checker, NamesWhatSagasWithoutLocksDoToEachOther) {
 
 class Planted : public testing::TestWithParam<PlantedBug> {};
 
-TEST_P(Planted, IsCaught) { EXPECT_TRUE(hunt(GetParam(), 1, 1000)) << GetParam().sentence; }
+TEST_P(Planted, IsCaught) { EXPECT_TRUE(hunt(GetParam(), 1, kHuntSeedsMax)) << GetParam().sentence; }
 
 INSTANTIATE_TEST_SUITE_P(Rules, Planted, testing::ValuesIn(planted_bugs().begin(), planted_bugs().end()),
                          [](const auto& tested) { return std::string(tested.param.name); });

@@ -7,6 +7,7 @@
 // Every POST, PUT, PATCH and DELETE runs in one writing transaction that also
 // records its Idempotency-Key: one key, one effect, one answer. The handler may
 // run several times before it commits and must have no effects but through `tx`.
+// What is more than one transaction is a POST by act_once().
 // Handlers run on worker threads and may block; what they throw of skald/error.h
 // becomes a problem+json answer.
 #pragma once
@@ -50,6 +51,7 @@ struct Request {
   Caller caller;
   std::string traceparent;                                  // valid W3C context, made when absent
   std::string request_id;
+  std::string effect_id;                                    // of act_once() only, see there
 
   const std::string& param(const std::string& name) const { return params.at(name); }
   std::optional<std::string> query_value(const std::string& name) const;
@@ -147,7 +149,7 @@ struct Doc {
   std::vector<std::string> query = {};  // names of the filters it takes, beside limit and cursor
   bool paged = false;                   // takes limit and cursor
   std::string content_type = "application/json";
-  bool keyed = false;                   // takes an Idempotency-Key; what is added by write() does
+  bool keyed = false;                   // takes an Idempotency-Key; what write() and act_once() add does
 };
 
 template <class> inline constexpr bool is_listing = false;
@@ -177,9 +179,20 @@ class Router {
   // Idempotency-Key must go to the database that it went to first.
   virtual void write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) = 0;
   virtual void stream(std::string path, Access access, Doc doc, StreamHandler handler) = 0;
-  // A POST whose handler brings its own transactions, as starting a saga does. It must
-  // be harmless to repeat: there is no Idempotency-Key for it but what the handler makes of it.
+  // A POST whose handler brings its own transactions. It must be harmless to repeat: there is
+  // no Idempotency-Key for it but what the handler makes of it.
   virtual void act(std::string path, Access access, Doc doc, Handler handler) = 0;
+  // The same with an Idempotency-Key, for what is no single transaction, as starting a saga.
+  // `db` keeps the keys; it outlives the router. Before the handler runs, the key is committed
+  // with an effect id, which the handler finds in its request; where it returns, its answer is
+  // kept with the key. A repetition is given that answer; one that finds none (the process
+  // died, something was away) runs the handler again with the same effect id. So must the
+  // handler, also where two run at once in two processes:
+  //  - have its effect at most once under one effect id, and find it there the second time;
+  //  - refuse (what becomes a 4xx) only where no effect is left that a repetition must find:
+  //    the key is then free again.
+  // Without a key each request has an effect id of its own.
+  virtual void act_once(Database& db, std::string path, Access access, Doc doc, Handler handler) = 0;
   void post(Database& db, std::string path, Access access, Doc doc, WriteHandler handler) {
     write(db, "POST", std::move(path), access, std::move(doc), std::move(handler));
   }

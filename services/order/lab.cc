@@ -29,13 +29,13 @@ Outcome dirty_read(LabBench& bench, const std::string& measure) {
     return {!enough, "A does what may fail before what others see, so that B never saw units that came back"};
   }
   const bool locking = locks(measure);
-  if (locking) bench.enter("A", exclusion(measure));
+  if (locking) bench.hold("A", exclusion(measure));
   bench.take("A", all, "reserved, not paid yet");
   if (locking && !bench.enter("B", exclusion(measure))) {
     bench.say("A", "pay", "declined");
     bench.give("A", all, "undo");
     bench.leave("A", exclusion(measure));
-    bench.enter("B", exclusion(measure));
+    bench.hold("B", exclusion(measure));
     const bool enough = bench.read("B", "decides on what A has left behind").quantity >= wanted;
     bench.leave("B", exclusion(measure));
     return {!enough, "B saw that A was at work, waited for its end, and then found enough"};
@@ -62,13 +62,16 @@ Outcome lost_update(LabBench& bench, const std::string& measure) {
     explanation = "both changes are lines of one numbered log, applied one after the other";
   } else if (locks(measure)) {
     const Exclusion how = exclusion(measure);
-    bench.enter("A", how);
+    bench.hold("A", how);
     const auto first = bench.read("A", "holds it");
-    bench.enter("B", how);
+    const bool waits = !bench.enter("B", how);
+    LabBench::Seen second = waits ? LabBench::Seen{} : bench.read("B", "let in beside A");
     bench.write("A", first.quantity - a, "");
     bench.leave("A", how);
-    bench.enter("B", how);
-    const auto second = bench.read("B", "what A has left behind");
+    if (waits) {
+      bench.hold("B", how);
+      second = bench.read("B", "what A has left behind");
+    }
     bench.write("B", second.quantity - b, "");
     bench.leave("B", how);
     explanation = "B had to wait until A had ended, and read what A had written";
@@ -102,13 +105,16 @@ Outcome non_repeatable_read(LabBench& bench, const std::string& measure) {
   }
   if (locks(measure)) {
     const Exclusion how = exclusion(measure);
-    bench.enter("A", how);
+    bench.hold("A", how);
     const auto first = bench.read("A", "decides on it");
-    bench.enter("B", how);
+    const bool waits = !bench.enter("B", how);
+    if (!waits) bench.take("B", b, "let in beside A");
     const auto second = bench.read("A", "the same", "look again");
     bench.leave("A", how);
-    bench.enter("B", how);
-    bench.take("B", b, "after A's end");
+    if (waits) {
+      bench.hold("B", how);
+      bench.take("B", b, "after A's end");
+    }
     bench.leave("B", how);
     return {first.quantity != second.quantity, "B had to wait until A had ended"};
   }
@@ -146,7 +152,7 @@ std::string plain(std::string text) {
 
 }  // namespace
 
-LabReport run_lab(skald::Database& db, skald::Env env, const LabRequest& request) {
+LabReport run_lab(const Shop& shop, const LabRequest& request) {
   const std::string wanted = plain(request.anomaly);
   const auto anomaly = std::ranges::find(kAnomalies, wanted, &Anomaly::name);
   if (anomaly == kAnomalies.end())
@@ -157,7 +163,7 @@ LabReport run_lab(skald::Database& db, skald::Env env, const LabRequest& request
     throw skald::Invalid("BAD_COUNTERMEASURE",
                          "countermeasure must be none, default, semantic-lock, commutative-update, distributed-lock, "
                          "reread-value, optimistic-lock, idempotency-key, semaphore, version-file or pessimistic-view");
-  LabBench bench(db, env, anomaly->quantity);
+  LabBench bench(shop, anomaly->quantity);
   const Outcome outcome = anomaly->run(bench, measure);
   LabReport report{std::string(anomaly->name), measure,        outcome.occurred,
                    outcome.explanation,        bench.timeline, bench.findings()};
@@ -167,11 +173,11 @@ LabReport run_lab(skald::Database& db, skald::Env env, const LabRequest& request
 }
 
 void add_lab(const ShopHandle& shop, skald::Router& router) {
-  router.act("/order/lab", skald::Access::admin,
-             skald::describe<LabRequest, LabReport>("Make an anomaly happen, or see it prevented"),
-             [shop](const skald::Request& request) {
-               return skald::Response::json(200, run_lab(shop->db(), shop->env, request.as<LabRequest>()));
-             });
+  router.act_once(shop->db(), "/order/lab", skald::Access::admin,
+                  skald::describe<LabRequest, LabReport>("Make an anomaly happen, or see it prevented"),
+                  [shop](const skald::Request& request) {
+                    return skald::Response::json(200, run_lab(*shop, request.as<LabRequest>()));
+                  });
 }
 
 }  // namespace order

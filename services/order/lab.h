@@ -1,8 +1,9 @@
 // The lab: each anomaly between two sagas, made to happen on demand, and what each
 // countermeasure makes of it. Two sagas A and B take their steps in a fixed order, each
 // in a transaction of its own on a row of the service's database, so that a run always
-// ends the same way. What they read and wrote is a history, and the checker is asked
-// what it sees in it.
+// ends the same way. Each countermeasure is the library's own; with semantic-lock the two
+// are sagas of the engine (lab_sagas.h). What they read and wrote is a history, and the
+// checker is asked what it sees in it.
 //
 // | anomaly             | prevented by (the first is the default)                              |
 // | dirty-read          | semantic-lock, distributed-lock, pessimistic-view                    |
@@ -16,10 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "skald/database.h"
-#include "skald/env.h"
+#include "skald/json.h"
 
 namespace order {
+
+struct Shop;
 
 struct LabRequest {
   std::string anomaly;
@@ -43,7 +45,8 @@ struct LabReport {
 };
 BOOST_DESCRIBE_STRUCT(LabReport, (), (anomaly, countermeasure, occurred, explanation, timeline, findings))
 
-// Invalid (BAD_ANOMALY, BAD_COUNTERMEASURE) names what there is.
-LabReport run_lab(skald::Database& db, skald::Env env, const LabRequest& request);
+// Invalid (BAD_ANOMALY, BAD_COUNTERMEASURE) names what there is. Corrupt (LOCK_NOT_GRANTED,
+// LAB_SAGA_STUCK) where the engine does not keep its word.
+LabReport run_lab(const Shop& shop, const LabRequest& request);
 
 }  // namespace order

@@ -8,11 +8,9 @@ namespace order {
 
 struct LabProduct {
   std::string id;
-  std::int64_t quantity = 0, reserved = 0;
-  std::string holder;
-  std::int64_t version = 0;
+  std::int64_t quantity = 0, reserved = 0, version = 0;
 };
-BOOST_DESCRIBE_STRUCT(LabProduct, (), (id, quantity, reserved, holder, version))
+BOOST_DESCRIBE_STRUCT(LabProduct, (), (id, quantity, reserved, version))
 
 }  // namespace order
 
@@ -39,12 +37,13 @@ const skald::VersionFile& lab_file() {
 
 }  // namespace
 
-LabBench::LabBench(skald::Database& db, skald::Env env, std::int64_t quantity)
-    : db_(db),
-      id_("lab/" + skald::make_id(env.clock.now(), env.random)),
+LabBench::LabBench(const Shop& shop, std::int64_t quantity)
+    : db_(shop.db()),
+      id_("lab/" + skald::make_id(shop.env.clock.now(), shop.env.random)),
       initial_(quantity),
-      lock_(db, id_, std::chrono::seconds(30)) {
-  db_.write("lab", [&](Transaction& tx) { tx.insert(LabProduct{id_, quantity, 0, "", 0}); });
+      sagas_(shop.engine, shop.lab, shop.env, shop.options.pause, id_),
+      lock_(db_, id_, std::chrono::seconds(30)) {
+  db_.write("lab", [&](Transaction& tx) { tx.insert(LabProduct{id_, quantity, 0, 0}); });
   for (const char* saga : {"A", "B"}) record(Kind::begin, saga, "");
 }
 
@@ -174,9 +173,7 @@ bool LabBench::write_if_unchanged(const std::string& saga, std::int64_t seen_ver
 bool LabBench::enter(const std::string& saga, Exclusion how) {
   bool mine = false;
   if (how == Exclusion::semantic) {
-    mine = db_.write_result("lab", [&](Transaction& tx) {
-      return tx.execute("UPDATE order_lab_product SET holder = $2 WHERE id = $1 AND holder = ''", id_, saga) == 1;
-    });
+    mine = sagas_.enter(saga);
   } else if (auto permit = lock_.try_acquire(saga)) {
     permit_ = std::move(permit);
     mine = true;
@@ -186,11 +183,14 @@ bool LabBench::enter(const std::string& saga, Exclusion how) {
   return mine;
 }
 
+void LabBench::hold(const std::string& saga, Exclusion how) {
+  if (!enter(saga, how))
+    throw skald::Corrupt("LOCK_NOT_GRANTED", "nobody else is at " + id_ + ", and saga " + saga + " does not get it");
+}
+
 void LabBench::leave(const std::string& saga, Exclusion how) {
   if (how == Exclusion::semantic) {
-    db_.write("lab", [&](Transaction& tx) {
-      tx.execute("UPDATE order_lab_product SET holder = '' WHERE id = $1 AND holder = $2", id_, saga);
-    });
+    sagas_.leave(saga);
   } else {
     lock_.release(*permit_);
     permit_.reset();

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "order/lab.h"
+#include "order/lab_sagas.h"
+#include "order/shop.h"
 #include "skald/checker.h"
 #include "skald/distributed_lock.h"
 #include "skald/version_file.h"
@@ -19,7 +21,7 @@ enum class Exclusion { semantic, distributed };
 
 class LabBench final : private skald::RowWatch {
  public:
-  LabBench(skald::Database& db, skald::Env env, std::int64_t quantity);
+  LabBench(const Shop& shop, std::int64_t quantity);
   ~LabBench() override;
   LabBench(const LabBench&) = delete;
   LabBench& operator=(const LabBench&) = delete;
@@ -37,8 +39,10 @@ class LabBench final : private skald::RowWatch {
   // Where the version is still the one that was seen; false: stale.
   bool write_if_unchanged(const std::string& saga, std::int64_t seen_version, std::int64_t quantity,
                           const std::string& note);
-  // False: the other saga holds it.
+  // False: the other saga holds it, and this one waits.
   bool enter(const std::string& saga, Exclusion how);
+  // The same where nobody else is inside: Corrupt (LOCK_NOT_GRANTED) where it has to wait.
+  void hold(const std::string& saga, Exclusion how);
   void leave(const std::string& saga, Exclusion how);
   // One line of the version file, and the value that its lines up to `seq` give.
   std::int64_t append(const std::string& saga, std::int64_t amount);
@@ -60,6 +64,7 @@ class LabBench final : private skald::RowWatch {
   skald::Database& db_;
   const std::string id_;
   const std::int64_t initial_;
+  LabSagas sagas_;
   skald::DistributedLock lock_;
   std::optional<skald::Permit> permit_;
   std::vector<skald::checker::Operation> history_;

@@ -23,15 +23,15 @@ namespace order {
 struct Options {
   std::string provider;  // base URL of the payment provider; empty: there is none to call
   skald::Duration call_timeout = std::chrono::seconds(10);  // of one call to it
-  skald::Pause pause;  // waits for a free permit
+  skald::Pause pause;  // waits: for a free permit, for the end of a saga of the lab
   std::string events_topic = "order";  // published when orders may have changed
 };
 
 // Component "order". Its tables stand beside the engine's in one database.
 std::span<const skald::Migration> migrations();
 
-// Brings the schema up to date, adds the sagas order.place and order.cancel, registers
-// the paths and the reconciler. Before engine.start(); engine, router and what `env`
+// Brings the schema up to date, adds the sagas order.place, order.cancel and order.lab,
+// registers the paths and the reconciler. Before engine.start(); engine, router and what `env`
 // refers to must live as long as requests come. Invalid (BAD_PROVIDER) where the URL
 // is none.
 void install(skald::Engine& engine, skald::Router& router, skald::Env env, Options options);

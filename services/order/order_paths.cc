@@ -5,7 +5,6 @@
 #include "order/validation.h"
 #include "order/views.h"
 #include "skald/conditions.h"
-#include "skald/id.h"
 
 namespace order {
 namespace {
@@ -17,8 +16,6 @@ using skald::Request;
 using skald::Response;
 using skald::Transaction;
 
-constexpr std::size_t kKeyBytesMax = 255;
-
 Order order_of(Transaction& tx, const Request& request) {
   const std::string& id = request.param("id");
   auto order = is_id(id) ? tx.find<Order>(id) : std::nullopt;
@@ -28,12 +25,17 @@ Order order_of(Transaction& tx, const Request& request) {
   return *order;
 }
 
-Response shown(const Shop& shop, int status, const std::string& id) {
-  return shop.db().read_result([&](Transaction& tx) {
-    const auto order = tx.find<Order>(id);
-    if (!order) throw skald::Stale("ORDER_NOT_YET", "the order is not there yet; look again");
-    return Response::json(status, view_of(tx, *order));
-  });
+// Behind the effect: who cannot be shown what came of it must not take it for undone.
+OrderView look(const Shop& shop, const std::string& id) {
+  try {
+    return shop.db().read_result([&](Transaction& tx) {
+      const auto order = tx.find<Order>(id);
+      if (!order) throw skald::CommitUnknown("ORDER_NOT_YET", "the order is not there yet");
+      return view_of(tx, *order);
+    });
+  } catch (const skald::Unavailable& error) {
+    throw skald::CommitUnknown(error.code(), error.what());
+  }
 }
 
 PlaceOrder wanted_by(const Shop& shop, const Request& request) {
@@ -59,62 +61,59 @@ PlaceOrder wanted_by(const Shop& shop, const Request& request) {
   return placed;
 }
 
-// One key, one order: its id is written down before its saga begins, so that whoever
-// sends the request again begins or finds the same one.
-std::string id_for_key(const Shop& shop, const Request& request, std::string_view key) {
-  const bool visible = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
-  if (key.size() > kKeyBytesMax || !visible)
-    throw Invalid("BAD_IDEMPOTENCY_KEY", "Idempotency-Key must be 1 to 255 visible ASCII characters");
-  const std::string fresh = skald::make_id(shop.env.clock.now(), shop.env.random);
-  return shop.db().write_result("request for an order", [&](Transaction& tx) {
-    tx.execute(
-        "INSERT INTO order_request (subject, key, order_id, body, created_at) VALUES ($1, $2, $3, $4, $5) "
-        "ON CONFLICT (subject, key) DO NOTHING",
-        request.caller.subject, key, fresh, request.body, tx.now());
-    const skald::Rows rows = tx.query("SELECT order_id, body FROM order_request WHERE subject = $1 AND key = $2",
-                                      request.caller.subject, key);
-    if (rows.get<std::string_view>(0, 1) != request.body)
-      throw Invalid("KEY_REUSED", "this Idempotency-Key was used with another body; take a new key for a new request");
-    return rows.get<std::string>(0, 0);
-  });
+[[noreturn]] void refuse_busy(const std::string& message) { throw skald::Busy("BUSY", message, kTryAgainAfter); }
+
+// The order as its placement has left it so far; BUSY is a refusal where the customer wants
+// its products alone and at once, or not at all.
+Response placed_answer(const Shop& shop, const PlaceOrder& placed) {
+  const bool at_once = placed.locking == LockChoice::exclusive && placed.when_busy == BusyChoice::reject;
+  const OrderView view = look(shop, placed.order_id);
+  if (at_once && view.reason && view.reason->code == "BUSY") refuse_busy(view.reason->message);
+  return Response::json(202, view);
 }
 
-[[noreturn]] void refuse_busy(const std::string& message) { throw skald::Busy("BUSY", message, kTryAgainAfter); }
+// Of a request that may have come before: its order is begun, or found, by the id of its effect.
+void place_unless_placed(const Shop& shop, const PlaceOrder& placed, const skald::StartOptions& options) {
+  const bool known =
+      shop.db().read_result([&](Transaction& tx) { return tx.find<Order>(placed.order_id).has_value(); });
+  if (known) return;
+  try {
+    shop.engine.sagas().start(shop.place, placed, options);
+  } catch (const skald::Busy& busy) {
+    if (busy.code() != "SAGA_JUST_ENDED") throw;  // that was this order's: there it is
+  }
+}
 
 Response place(const Shop& shop, const Request& request) {
   PlaceOrder placed = wanted_by(shop, request);
-  const std::string_view key = request.header("idempotency-key");
+  placed.order_id = request.effect_id;
   skald::StartOptions options{
-      .key = {}, .on_duplicate = skald::OnDuplicate::allow, .id = {}, .traceparent = request.traceparent};
-  if (key.empty()) {
-    placed.order_id = skald::make_id(shop.env.clock.now(), shop.env.random);
+      .key = placed.order_id, .on_duplicate = skald::OnDuplicate::join, .id = {}, .traceparent = request.traceparent};
+  if (!request.header("idempotency-key").empty()) {
+    place_unless_placed(shop, placed, options);
   } else {
-    placed.order_id = id_for_key(shop, request, key);
-    options.on_duplicate = skald::OnDuplicate::join;
-    const bool known =
-        shop.db().read_result([&](Transaction& tx) { return tx.find<Order>(placed.order_id).has_value(); });
-    if (known) return shown(shop, 202, placed.order_id);
+    options.on_duplicate = skald::OnDuplicate::allow;  // nobody else knows this id
+    shop.engine.sagas().start(shop.place, placed, options);
   }
-  options.key = placed.order_id;
-  const bool at_once = placed.locking == LockChoice::exclusive && placed.when_busy == BusyChoice::reject;
-  const std::string id = placed.order_id;
-  const skald::Started begun = shop.engine.sagas().start(shop.place, std::move(placed), options);
-  if (at_once && begun.error && begun.error->code == "BUSY") refuse_busy(begun.error->message);
-  return shown(shop, 202, id);
+  return placed_answer(shop, placed);
 }
 
+// What is cancelled may be cancelled again: by a request, too, that has come before and whose
+// answer was lost.
 Response cancel(const Shop& shop, const Request& request) {
   const auto asked = request.body.empty() ? Cancellation{} : request.as<Cancellation>();
-  const Order order = shop.db().read_result([&](Transaction& tx) { return order_of(tx, request); });
-  if (order.status == Status::CANCELLED) return shown(shop, 202, order.id);
   CancelOrder cancelled;
-  cancelled.order_id = order.id;
+  cancelled.order_id = shop.db().read_result([&](Transaction& tx) { return order_of(tx, request).id; });
   cancelled.when_busy = asked.when_busy.value_or(BusyChoice::wait);
-  const skald::Started begun = shop.engine.sagas().start(shop.cancel, std::move(cancelled),
-                                                         {.key = order.id, .traceparent = request.traceparent});
-  if (begun.error && begun.error->code == "BUSY") refuse_busy(begun.error->message);
-  if (begun.error) throw skald::Conflict(begun.error->code, begun.error->message);
-  return shown(shop, 202, order.id);
+  const std::string id = cancelled.order_id;
+  const skald::Started begun =
+      shop.engine.sagas().start(shop.cancel, std::move(cancelled), {.key = id, .traceparent = request.traceparent});
+  const OrderView view = look(shop, id);
+  if (begun.error && view.status != Status::CANCELLED) {
+    if (begun.error->code == "BUSY") refuse_busy(begun.error->message);
+    throw skald::Conflict(begun.error->code, begun.error->message);
+  }
+  return Response::json(202, view);
 }
 
 struct Position {
@@ -174,11 +173,12 @@ Response list(const Shop& shop, const Request& request) {
 }  // namespace
 
 void add_order_paths(const ShopHandle& shop, skald::Router& router) {
-  router.act("/order/orders", Access::customer, skald::describe<NewOrder, OrderView>("Place an order", 202),
-             [shop](const Request& request) { return place(*shop, request); });
-  router.act("/order/orders/{id}/cancel", Access::customer,
-             skald::describe<Cancellation, OrderView>("Cancel an order", 202),
-             [shop](const Request& request) { return cancel(*shop, request); });
+  skald::Database& db = shop->db();
+  router.act_once(db, "/order/orders", Access::customer, skald::describe<NewOrder, OrderView>("Place an order", 202),
+                  [shop](const Request& request) { return place(*shop, request); });
+  router.act_once(db, "/order/orders/{id}/cancel", Access::customer,
+                  skald::describe<Cancellation, OrderView>("Cancel an order", 202),
+                  [shop](const Request& request) { return cancel(*shop, request); });
   router.get("/order/orders", Access::customer,
              skald::describe<void, skald::Listing<OrderView>>("Orders, newest first", 200, {"customer", "status"}),
              [shop](const Request& request) { return list(*shop, request); });

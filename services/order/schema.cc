@@ -39,11 +39,29 @@ constexpr const char* kOrders = R"sql(
     id TEXT PRIMARY KEY, quantity BIGINT NOT NULL, reserved BIGINT NOT NULL, holder TEXT NOT NULL,
     version BIGINT NOT NULL))sql";
 
+constexpr const char* kLabLocks = "ALTER TABLE order_lab_product DROP COLUMN holder";
+constexpr const char* kRequests = "DROP TABLE order_request";
+constexpr const char* kCheckpoints = R"sql(
+  CREATE TABLE order_stock_checkpoint (
+    sku TEXT PRIMARY KEY, seq BIGINT NOT NULL, quantity BIGINT NOT NULL, reserved BIGINT NOT NULL, sold BIGINT NOT NULL,
+    restocked BIGINT NOT NULL))sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 1> steps = {
-      skald::Migration{.version = 1, .name = "orders, stock, payments", .sql = kOrders, .postgres_sql = ""}};
+  static const std::array<skald::Migration, 4> steps = {
+      skald::Migration{.version = 1, .name = "orders, stock, payments", .sql = kOrders, .postgres_sql = ""},
+      skald::Migration{.version = 2,
+                       .name = "the lab's locks are the engine's",
+                       .sql = kLabLocks,
+                       .postgres_sql = "",
+                       .oldest_program = 2},
+      skald::Migration{.version = 3,
+                       .name = "keys of requests are the API's",
+                       .sql = kRequests,
+                       .postgres_sql = "",
+                       .oldest_program = 3},
+      skald::Migration{.version = 4, .name = "checkpoints of stock", .sql = kCheckpoints, .postgres_sql = ""}};
   return steps;
 }
 

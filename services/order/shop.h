@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "order/cancel_order.h"
+#include "order/lab_sagas.h"
 #include "order/order.h"
 #include "order/place_order.h"
 
@@ -16,6 +17,7 @@ struct Shop {
   std::shared_ptr<Payments> payments;
   skald::Saga<PlaceOrder> place;
   skald::Saga<CancelOrder> cancel;
+  skald::Saga<LabWork> lab;
 
   skald::Database& db() const { return engine.database(); }
 };

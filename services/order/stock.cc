@@ -152,12 +152,19 @@ void restock(Transaction& tx, std::string_view who, const std::string& sku, std:
   version_file().append(tx, resource_of(sku), who, "RESTOCK", quantity, VersionStatus::COMPLETED);
 }
 
-Replayed replay(Transaction& tx, const Product& product) {
-  Replayed out{product.initial, 0, 0, 0};
-  version_file().replay(tx, resource_of(product.sku), 1, [&](const VersionEntry& entry) {
-    const auto shift = [&](std::int64_t& from, std::int64_t& to) {
-      from -= entry.amount;
-      to += entry.amount;
+bool StockCheckpoint::agrees_with(const Product& product) const {
+  return quantity == product.quantity && reserved == product.reserved && sold == product.sold &&
+         restocked == product.restocked;
+}
+
+StockCheckpoint beginning_of(const Product& product) { return {product.sku, 0, product.initial, 0, 0, 0}; }
+
+StockCheckpoint replay(Transaction& tx, StockCheckpoint from) {
+  StockCheckpoint& out = from;
+  version_file().replay(tx, resource_of(from.sku), from.seq + 1, [&](const VersionEntry& entry) {
+    const auto shift = [&](std::int64_t& source, std::int64_t& target) {
+      source -= entry.amount;
+      target += entry.amount;
     };
     if (entry.action == "RESERVE") shift(out.quantity, out.reserved);
     if (entry.action == "CANCEL") shift(out.reserved, out.quantity);
@@ -167,8 +174,18 @@ Replayed replay(Transaction& tx, const Product& product) {
       out.quantity += entry.amount;
       out.restocked += entry.amount;
     }
+    out.seq = entry.seq;
   });
-  return out;
+  return from;
+}
+
+void store(Transaction& tx, const StockCheckpoint& reached) {
+  tx.enqueue(
+      "INSERT INTO order_stock_checkpoint (sku, seq, quantity, reserved, sold, restocked) VALUES ($1, $2, $3, $4, $5, "
+      "$6) ON CONFLICT (sku) DO UPDATE SET seq = excluded.seq, quantity = excluded.quantity, reserved = "
+      "excluded.reserved, sold = excluded.sold, restocked = excluded.restocked WHERE order_stock_checkpoint.seq < "
+      "excluded.seq",
+      reached.sku, reached.seq, reached.quantity, reached.reserved, reached.sold, reached.restocked);
 }
 
 }  // namespace order

@@ -52,11 +52,27 @@ void restock(skald::Transaction& tx, std::string_view who, const std::string& sk
 const skald::VersionFile& version_file();
 std::string resource_of(const std::string& sku);
 
-// What the version file says a product must have, from its initial stock on.
-struct Replayed {
-  std::int64_t quantity = 0, reserved = 0, sold = 0, restocked = 0;
-  bool operator==(const Replayed&) const = default;
+// What the version file says a product must have, up to its line `seq`. The reconciler stores
+// one for each product, so that nobody has to read a product's whole history: what lies
+// before it is taken as read. A line there that is tampered with later is not noticed by a
+// replay any more, only by who looks at the trail.
+struct StockCheckpoint {
+  std::string sku;
+  std::int64_t seq = 0, quantity = 0, reserved = 0, sold = 0, restocked = 0;
+  bool agrees_with(const Product& product) const;
 };
-Replayed replay(skald::Transaction& tx, const Product& product);
+BOOST_DESCRIBE_STRUCT(StockCheckpoint, (), (sku, seq, quantity, reserved, sold, restocked))
+
+// Before its first line.
+StockCheckpoint beginning_of(const Product& product);
+// From there to the last line. Corrupt (VERSION_HOLE) where one is missing.
+StockCheckpoint replay(skald::Transaction& tx, StockCheckpoint from);
+// Stores it where it lies behind the one that is there.
+void store(skald::Transaction& tx, const StockCheckpoint& reached);
 
 }  // namespace order
+
+template <>
+struct skald::Table<order::StockCheckpoint> {
+  static constexpr std::string_view name = "order_stock_checkpoint", key = "sku";
+};

@@ -34,6 +34,8 @@ enum class Rule {
   forgotten_counts_delivered, // a fallback record whose entry is gone is no dead letter
   api_key_in_transaction,     // an idempotency key commits with its effect
   api_key_body_compared,      // a key with another body is refused
+  effect_id_kept,             // who repeats a request goes on under the id of its effect
+  first_answer_given,         // of two answers to one request both get the first
   crash_counted,              // an event that crashes its process is parked
   fallback_synced,            // the fallback file is synced before it counts
   wake_flag_cleared_first,    // the wake-up flag is cleared before the scan

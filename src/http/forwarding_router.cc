@@ -108,6 +108,12 @@ void ForwardingRouter::act(std::string path, Access access, Doc doc, Handler) {
   routes_.act(std::move(path), access, std::move(doc), ask_);
 }
 
+// The other process keeps the key.
+void ForwardingRouter::act_once(Database&, std::string path, Access access, Doc doc, Handler) {
+  doc.keyed = true;
+  routes_.act(std::move(path), access, std::move(doc), ask_);
+}
+
 void ForwardingRouter::stream(std::string path, Access access, Doc doc, StreamHandler) {
   routes_.stream(std::move(path), access, std::move(doc), [ask = ask_](const Request& request) {
     const auto remote = std::make_shared<RemoteStream>(ask, request);

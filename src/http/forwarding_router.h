@@ -27,6 +27,7 @@ class ForwardingRouter final : public Router {
   void write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) override;
   void stream(std::string path, Access access, Doc doc, StreamHandler handler) override;
   void act(std::string path, Access access, Doc doc, Handler handler) override;
+  void act_once(Database& db, std::string path, Access access, Doc doc, Handler handler) override;
 
  private:
   Router& routes_;

@@ -111,6 +111,8 @@ TEST_F(ForwardingTest, AKeyTravelsSoThatWhatWasSentTwiceHappensOnce) {
     to.post(*db, "/things", Access::customer, {}, [&](const Request& request, Transaction&) {
       return Response{201, std::to_string(++done) + std::string(request.header("authorization")), "text/plain", {}};
     });
+    to.act_once(*db, "/deeds", Access::customer, {},
+                [&](const Request&) { return Response::text(std::to_string(++done)); });
   });
   const std::map<std::string, std::string, std::less<>> headers = {{"idempotency-key", "k"},
                                                                    {"authorization", "Bearer secret"}};
@@ -120,6 +122,8 @@ TEST_F(ForwardingTest, AKeyTravelsSoThatWhatWasSentTwiceHappensOnce) {
   EXPECT_EQ(again.body, "1");
   EXPECT_EQ(again.headers.at("idempotency-replayed"), "true");
   EXPECT_EQ(ask("POST", "/things", "[]", headers).status, 422);
+  EXPECT_EQ(ask("POST", "/deeds", "{}", headers).body, "2");
+  EXPECT_EQ(ask("POST", "/deeds", "{}", headers).body, "2");
 }
 
 TEST_F(ForwardingTest, TheTraceGoesOnThere) {

@@ -4,6 +4,8 @@
 
 #include "base/hash.h"
 #include "env/seam.h"
+#include "http/problem.h"
+#include "skald/id.h"
 
 namespace skald::http {
 namespace {
@@ -11,10 +13,7 @@ namespace {
 constexpr std::size_t kKeyBytesMax = 255;
 constexpr int kPurgeBatch = 500;
 
-const Migration kMigrations[] = {{
-    .version = 1,
-    .name = "idempotency keys of the API",
-    .sql = R"sql(
+constexpr const char* kKeys = R"sql(
       CREATE TABLE skald_api_key (
         scope TEXT NOT NULL,
         key TEXT NOT NULL,
@@ -27,9 +26,14 @@ const Migration kMigrations[] = {{
         expires_at BIGINT NOT NULL,
         PRIMARY KEY (scope, key)
       );
-      CREATE INDEX skald_api_key_expires ON skald_api_key (expires_at))sql",
-    .postgres_sql = "",
-}};
+      CREATE INDEX skald_api_key_expires ON skald_api_key (expires_at))sql";
+
+// What an effect of several transactions is found by. Until it is answered, its key has the status 0.
+constexpr const char* kEffectIds = "ALTER TABLE skald_api_key ADD COLUMN effect_id TEXT NOT NULL DEFAULT ''";
+
+const Migration kMigrations[] = {
+    {.version = 1, .name = "idempotency keys of the API", .sql = kKeys, .postgres_sql = ""},
+    {.version = 2, .name = "ids of effects", .sql = kEffectIds, .postgres_sql = ""}};
 
 struct Key {
   std::string scope, key, body_hash;
@@ -50,8 +54,8 @@ Key key_of(const Request& request, std::string_view key) {
 
 constexpr std::string_view kLock = "SELECT pg_try_advisory_xact_lock($1)";
 constexpr std::string_view kFind =
-    "SELECT body_hash, status, content_type, headers, body, expires_at FROM skald_api_key WHERE scope = $1 AND key = "
-    "$2";
+    "SELECT body_hash, status, content_type, headers, body, expires_at, effect_id FROM skald_api_key WHERE scope = $1 "
+    "AND key = $2";
 
 // The lock is tried, never waited for: a waiter would hold a connection, and could deadlock.
 Rows lock_and_find(Transaction& tx, const Key& key) {
@@ -62,6 +66,19 @@ Rows lock_and_find(Transaction& tx, const Key& key) {
   return std::move(found[1]);
 }
 
+// Of what kFind has found.
+void check_body(const Rows& found, const Key& key) {
+  if (seam::holds(seam::Rule::api_key_body_compared) && found.get<std::string_view>(0, 0) != key.body_hash)
+    throw Invalid("KEY_REUSED", "this Idempotency-Key was used with another body; take a new key for a new request");
+}
+
+Response answer_in(const Rows& found) {
+  Response response{found.get<int>(0, 1), found.get<std::string>(0, 4), found.get<std::string>(0, 2),
+                    from_json<std::map<std::string, std::string>>(found.get<std::string_view>(0, 3))};
+  response.headers["idempotency-replayed"] = "true";
+  return response;
+}
+
 std::optional<Response> find(Transaction& tx, const Key& key) {
   const Rows rows = lock_and_find(tx, key);
   if (rows.empty()) return std::nullopt;
@@ -69,12 +86,45 @@ std::optional<Response> find(Transaction& tx, const Key& key) {
     tx.enqueue("DELETE FROM skald_api_key WHERE scope = $1 AND key = $2", key.scope, key.key);
     return std::nullopt;
   }
-  if (seam::holds(seam::Rule::api_key_body_compared) && rows.get<std::string_view>(0, 0) != key.body_hash)
-    throw Invalid("KEY_REUSED", "this Idempotency-Key was used with another body; take a new key for a new request");
-  Response response{rows.get<int>(0, 1), rows.get<std::string>(0, 4), rows.get<std::string>(0, 2),
-                    from_json<std::map<std::string, std::string>>(rows.get<std::string_view>(0, 3))};
-  response.headers["idempotency-replayed"] = "true";
-  return response;
+  check_body(rows, key);
+  return answer_in(rows);
+}
+
+struct Begun {
+  std::string effect_id;
+  std::optional<Response> answer;
+};
+
+// An effect under `fresh_id`, unless one has begun under this key.
+Begun begin(Transaction& tx, const Key& key, const std::string& fresh_id) {
+  tx.enqueue(
+      "INSERT INTO skald_api_key (scope, key, body_hash, status, content_type, headers, body, created_at, expires_at, "
+      "effect_id) VALUES ($1, $2, $3, 0, '', '{}', '', $4, $5, $6) ON CONFLICT (scope, key) DO UPDATE SET body_hash = "
+      "excluded.body_hash, status = 0, created_at = excluded.created_at, expires_at = excluded.expires_at, effect_id = "
+      "excluded.effect_id WHERE skald_api_key.expires_at <= excluded.created_at",
+      key.scope, key.key, key.body_hash, tx.now(), tx.now() + kApiKeyKept, fresh_id);
+  const Rows rows = tx.query(kFind, key.scope, key.key);
+  check_body(rows, key);
+  Begun begun{seam::holds(seam::Rule::effect_id_kept) ? rows.get<std::string>(0, 6) : fresh_id, std::nullopt};
+  if (rows.get<int>(0, 1) != 0) begun.answer = answer_in(rows);
+  return begun;
+}
+
+// What is answered: the first that came of this effect. A key that was forgotten meanwhile is
+// kept anew; one that has another effect by now is not this one's any more.
+Response keep(Transaction& tx, const Key& key, const std::string& effect_id, const Response& response) {
+  const bool first =
+      tx.execute(
+          "INSERT INTO skald_api_key (scope, key, body_hash, status, content_type, headers, body, created_at, "
+          "expires_at, effect_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (scope, key) DO UPDATE "
+          "SET status = excluded.status, content_type = excluded.content_type, headers = excluded.headers, body = "
+          "excluded.body, expires_at = excluded.expires_at WHERE skald_api_key.effect_id = excluded.effect_id AND "
+          "skald_api_key.status = 0",
+          key.scope, key.key, key.body_hash, response.status, response.content_type, to_json(response.headers),
+          response.body, tx.now(), tx.now() + kApiKeyKept, effect_id) == 1;
+  if (first || !seam::holds(seam::Rule::first_answer_given)) return response;
+  const Rows rows = tx.query(kFind, key.scope, key.key);
+  return rows.get<std::string_view>(0, 6) == effect_id ? answer_in(rows) : response;
 }
 
 void remember(Transaction& tx, const Key& key, const Response& response) {
@@ -125,6 +175,36 @@ Response run_once_per_key(Database& db, InFlight& in_flight, const Request& requ
   if (!replayed && !seam::holds(seam::Rule::api_key_in_transaction))
     db.write(name, [&](Transaction& tx) { remember(tx, key, response); });
   return response;
+}
+
+Response act_once_per_key(Database& db, InFlight& in_flight, Env env, const Request& request, const Handler& handler) {
+  Request asked = request;
+  asked.effect_id = make_id(env.clock.now(), env.random);
+  const auto header = request.headers.find("idempotency-key");
+  if (header == request.headers.end()) return handler(asked);
+
+  const Key key = key_of(request, header->second);
+  const auto hold = in_flight.enter(key.whole());
+  if (hold == nullptr) refuse_in_flight();
+  Begun begun = db.write_result("begin act", [&](Transaction& tx) { return begin(tx, key, asked.effect_id); });
+  if (begun.answer) return std::move(*begun.answer);
+  asked.effect_id = begun.effect_id;
+  Response response;
+  try {
+    response = handler(asked);
+  } catch (const std::exception& error) {
+    if (problem_of(error).status < 500)
+      db.write("free key", [&](Transaction& tx) {
+        tx.enqueue("DELETE FROM skald_api_key WHERE scope = $1 AND key = $2 AND effect_id = $3 AND status = 0",
+                   key.scope, key.key, asked.effect_id);
+      });
+    throw;
+  }
+  try {
+    return db.write_result("keep answer", [&](Transaction& tx) { return keep(tx, key, asked.effect_id, response); });
+  } catch (const Unavailable& error) {
+    throw CommitUnknown("ANSWER_NOT_KEPT", std::string("the effect is there, its answer is not kept: ") + error.what());
+  }
 }
 
 bool remembers(Database& db, const Request& request) {

@@ -4,6 +4,15 @@
 // transaction that has the effect: there is no instant at which one is there
 // without the other. Only what committed is remembered: a refusal that was thrown
 // has rolled back and had no effect, so the same key may be tried again.
+//
+// Where the effect is more than one transaction (act_once_per_key), the key is stored
+// before it, with an id under which the effect is found again; the answer is behind it:
+//
+// | the handler                     | what becomes of the key                             |
+// | answers                         | the answer is kept with it                          |
+// | throws a refusal (400 to 499)   | it is free, for another body too                    |
+// | throws anything else, or dies   | it waits: who repeats it goes on under the same id  |
+// | runs in another process as well | both give the answer that is kept first             |
 #pragma once
 
 #include <memory>
@@ -18,8 +27,8 @@ namespace skald::http {
 
 inline constexpr Duration kApiKeyKept = std::chrono::hours(24);
 
-// The keys under way in this process, for SQLite, which has no other process.
-// One for all databases that requests of one path may go to. Thread safe.
+// The keys under way in this process; on SQLite there is no other. One for all databases
+// that requests of one path may go to. Thread safe.
 class InFlight {
  public:
   // Leaves when destroyed; null where the key is under way already.
@@ -50,6 +59,11 @@ void migrate_api_keys(Database& db);
 // handler and the store throw: Invalid BAD_IDEMPOTENCY_KEY, Invalid KEY_REUSED
 // (another body), Busy KEY_IN_FLIGHT.
 Response run_once_per_key(Database& db, InFlight& in_flight, const Request& request, const WriteHandler& handler);
+
+// The same for a handler that brings its own transactions; Router::act_once() says what it
+// must keep to. Throws CommitUnknown (ANSWER_NOT_KEPT) where the effect is there and the
+// answer could not be kept.
+Response act_once_per_key(Database& db, InFlight& in_flight, Env env, const Request& request, const Handler& handler);
 
 // Whether this database remembers an answer under the request's Idempotency-Key.
 bool remembers(Database& db, const Request& request);

@@ -82,6 +82,11 @@ void Routes::act(std::string path, Access access, Doc doc, Handler handler) {
   add({"POST", std::move(path), access, std::move(doc), {}, std::move(handler)});
 }
 
+void Routes::act_once(Database& db, std::string path, Access access, Doc doc, Handler handler) {
+  doc.keyed = true;
+  add({"POST", std::move(path), access, std::move(doc), {}, KeyedAct{db, std::move(handler)}});
+}
+
 void Routes::add(Route route) {
   const auto refuse = [&](const std::string& why) {
     throw Invalid("BAD_ROUTE", "the route " + route.method + ' ' + route.path + ' ' + why);
@@ -209,6 +214,8 @@ Reply Routes::run(const Route& route, const Request& request) const {
     if (const auto problem = body_problem(request))
       return {problem_response(*problem, request.request_id), std::nullopt};
   if (const auto* handler = std::get_if<Handler>(&route.target)) return {(*handler)(request), std::nullopt};
+  if (const auto* act = std::get_if<KeyedAct>(&route.target))
+    return {act_once_per_key(act->db, in_flight_, env_, request, act->handler), std::nullopt};
   const WriteTarget target = std::get<WriteChoice>(route.target)(request);
   if (target.prepare && !remembers(target.db, request)) target.prepare(request);
   return {run_once_per_key(target.db, in_flight_, request, target.handler), std::nullopt};

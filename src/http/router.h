@@ -22,13 +22,19 @@
 
 namespace skald::http {
 
+// What act_once() registers.
+struct KeyedAct {
+  Database& db;
+  Handler handler;
+};
+
 struct Route {
   std::string method;
   std::string path;                      // "/donation/donations/{requestId}"
   Access access;
   Doc doc;
   std::vector<std::string> param_names;  // in order
-  std::variant<Handler, WriteChoice, StreamHandler> target;
+  std::variant<Handler, WriteChoice, StreamHandler, KeyedAct> target;
 };
 
 // A response, or the head of a stream that goes on.
@@ -49,6 +55,7 @@ class Routes final : public Router {
   void write(std::string method, std::string path, Access access, Doc doc, WriteChoice choose) override;
   void stream(std::string path, Access access, Doc doc, StreamHandler handler) override;
   void act(std::string path, Access access, Doc doc, Handler handler) override;
+  void act_once(Database& db, std::string path, Access access, Doc doc, Handler handler) override;
 
   // Answers a request as it came: `path` may be a whole target with its query;
   // params, caller, traceparent and request_id are filled in here. Every failure

@@ -85,11 +85,21 @@ bool Runner::ends_by(const tables::saga::Row& row, std::string_view signal) cons
          static_cast<std::size_t>(progress.step) + 1 == found->second.steps.size();
 }
 
+// False: another transaction is at one of its locks just now, and nothing has happened.
+bool Runner::end_in(Transaction& tx, const tables::saga::Row& row, std::string_view payload) {
+  try {
+    run_in(tx, *load(row), std::string(payload));
+  } catch (const PlaceTaken&) {
+    return false;  // only who holds nothing else may wait for that one: a worker does
+  }
+  return true;
+}
+
 void Runner::signal(Transaction& tx, std::string_view saga_id, std::string_view name, std::string_view payload,
                     std::string_view id) {
   const auto row = live_saga(tx, saga_id);
   if (row.status != SagaStatus::WAITING && !seam::holds(seam::Rule::signal_kept)) return;
-  if (ends_by(row, name)) return run_in(tx, *load(row), std::string(payload));
+  if (ends_by(row, name) && end_in(tx, row, payload)) return;
   if (!tables::signal::insert(tx, id, saga_id, name, payload)) return;
   if (row.owner.empty() && row.status == SagaStatus::WAITING) tables::saga::wake(tx, std::span(&row.id, 1));
   look_after(tx);

@@ -276,6 +276,40 @@ TEST_P(LocksOfARoot, KeepItsChildrenFromWaitingOutOfOrder) {
   EXPECT_EQ(rows_in("skald_lock"), 0);
 }
 
+TEST_P(SemanticLocksTest, ASignalEndsItsSagaAndGrantsTheLockUnlessAnotherIsAtItJustThen) {
+  const auto waits = Saga<Trip>("waits")
+                         .local("touch", adds("touch"))
+                         .undo(removes("touch"))
+                         .holds("product", &Trip::name, exclusive, wait_up_to(1h))
+                         .await("end", "end")
+                         .timeout(1h);
+  know(waits);
+  const Started a = start(waits, {.name = "A"}), b = start(waits, {.name = "A"});
+  const auto end_now = [&](const std::string& id) {
+    db().write("end", [&](Transaction& tx) { runner_->signal(tx, id, "end", "{}", "s"); });
+  };
+  const auto holder = [&] {
+    return db().read_result([](Transaction& tx) {
+      const auto rows = tables::semantic_lock::all(tx, 10);
+      return rows.size() == 1 && rows[0].granted ? rows[0].root : "";
+    });
+  };
+  end_now(a.id);
+  EXPECT_EQ(view(a.id).status, SagaStatus::COMPLETED) << "no worker was asked";
+  EXPECT_EQ(holder(), b.id);
+  settle(*runner_);
+  if (GetParam() == Dialect::sqlite) return end(b.id);  // has one transaction at a time
+  db().write("another", [&](Transaction& tx) {
+    const tables::semantic_lock::Place place{"product", "A"};
+    tables::semantic_lock::enter(tx, std::span(&place, 1));
+    std::thread([&] { end_now(b.id); }).join();
+  });
+  EXPECT_EQ(view(b.id).status, SagaStatus::WAITING) << "it could not be ended at once";
+  settle(*runner_);
+  EXPECT_EQ(view(b.id).status, SagaStatus::COMPLETED) << "the signal was kept";
+  EXPECT_EQ(rows_in("skald_lock"), 0);
+}
+
 TEST_P(SemanticLocksTest, ASharedLockBecomesExclusiveWhereNobodyElseHasIt) {
   const auto sharing = holder(shared, wait_up_to(1h), "sharing");
   const auto growing = [](std::string type, bool at_once) {

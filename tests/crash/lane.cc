@@ -10,9 +10,9 @@ namespace {
 
 // The writes by which sagas come forward and change hands. The others are jobs and
 // partitions.
-constexpr std::array<std::string_view, 10> kOfSagas = {
-    "request for an order", "order.place",    "order.cancel", "wait for permit", "release permit",
-    "result of a call",     "join as worker", "claim sagas",  "take over",       "release sagas"};
+constexpr std::array<std::string_view, 11> kOfSagas = {
+    "begin act",        "keep answer",    "order.place", "order.cancel", "wait for permit", "release permit",
+    "result of a call", "join as worker", "claim sagas", "take over",    "release sagas"};
 
 std::string text_of(const Doom& doom) {
   return std::string(enum_name(doom.moment)) + " '" + doom.at.write + "' " + std::to_string(doom.at.nth);
@@ -30,15 +30,17 @@ Lane::Lane(Dialect dialect, const Story& story) : story_(story), scene_(dialect,
 }
 
 bool Lane::ask() {
-  if (story_.cancelled && !order_id_.empty()) {
-    const auto answer = process_->ask("POST", "/order/orders/" + order_id_ + "/cancel");
-    return answer && answer->status == 202;
-  }
-  const auto answer =
-      process_->ask("POST", "/order/orders", story_.order, {"Idempotency-Key: story-" + std::to_string(stories_)});
+  const bool cancels = story_.cancelled && !order_id_.empty();
+  const auto answer = request(cancels);
   if (!answer || answer->status != 202) return false;
-  order_id_ = from_json<order::OrderView>(answer->body).id;
+  if (!cancels) order_id_ = from_json<order::OrderView>(answer->body).id;
+  answer_ = answer->body;
   return true;
+}
+
+std::optional<test::HttpAnswer> Lane::request(bool cancels) const {
+  return process_->ask("POST", cancels ? "/order/orders/" + order_id_ + "/cancel" : "/order/orders",
+                       cancels ? "" : story_.order, {"Idempotency-Key: story-" + std::to_string(stories_)});
 }
 
 bool Lane::has_ended() const {
@@ -113,6 +115,9 @@ void Lane::check(const std::string& what) {
   const std::string reason = order && order->reason ? order->reason->code : "";
   if (!order || order->status != story_.end || reason != story_.reason)
     faults_.push_back(what + ": the order is " + (order ? to_json(*order) : "gone"));
+  const auto again = request(story_.cancelled);
+  if (!again || again->body != answer_)
+    faults_.push_back(what + ": its request was answered " + answer_ + " and then " + (again ? again->body : "not"));
   for (const std::string& wrong : what_is_wrong(*process_)) faults_.push_back(what + ": " + wrong);
 }
 

@@ -46,6 +46,7 @@ class Lane {
  private:
   void prepare();
   bool ask();                      // true: it was answered
+  std::optional<test::HttpAnswer> request(bool cancels) const;
   bool live();                     // to the end; false: the process has died
   bool has_ended() const;
   std::vector<Commit> commits() const;
@@ -57,6 +58,7 @@ class Lane {
   int stories_ = 0;
   std::string order_id_;
   bool answered_ = false;
+  std::string answer_;             // the first to its request
   std::vector<std::string> faults_;
 };
 

@@ -15,11 +15,8 @@ namespace {
 using order::Status;
 
 const std::vector<Story>& stories() {
-  static const std::vector<Commit> placement = {{"request for an order", 1},
-                                                {"order.place", 1},
-                                                {"wait for permit", 1},
-                                                {"release permit", 1},
-                                                {"order.place", 2}};
+  static const std::vector<Commit> placement = {{"begin act", 1},       {"order.place", 1},    {"keep answer", 1},
+                                                {"wait for permit", 1}, {"release permit", 1}, {"order.place", 2}};
   static const std::vector<Story> all = {
       {.name = "Placed",
        .provider = {},
@@ -37,13 +34,14 @@ const std::vector<Story>& stories() {
        .order = R"({"items":[{"sku":"lamp","quantity":1},{"sku":"rare","quantity":2}]})",
        .end = Status::FAILED,
        .reason = "SOLD_OUT",
-       .commits = {{"request for an order", 1}, {"order.place", 1}}},
+       .commits = {{"begin act", 1}, {"order.place", 1}, {"keep answer", 1}}},
       {.name = "AnsweredLate",
        .provider = {.charge_then_timeout_rate = 1, .timeout_ms = 250},
        .order = R"({"sku":"lamp","quantity":1,"lock":"exclusive"})",
        .end = Status::CONFIRMED,
-       .commits = {{"request for an order", 1},
+       .commits = {{"begin act", 1},
                    {"order.place", 1},
+                   {"keep answer", 1},
                    {"wait for permit", 1},
                    {"release permit", 1},
                    {"order.place", 2},
@@ -56,7 +54,12 @@ const std::vector<Story>& stories() {
        .order = R"({"sku":"lamp","quantity":1})",
        .cancelled = true,
        .end = Status::CANCELLED,
-       .commits = {{"order.cancel", 1}, {"wait for permit", 1}, {"release permit", 1}, {"order.cancel", 2}}},
+       .commits = {{"begin act", 1},
+                   {"order.cancel", 1},
+                   {"keep answer", 1},
+                   {"wait for permit", 1},
+                   {"release permit", 1},
+                   {"order.cancel", 2}}},
   };
   return all;
 }

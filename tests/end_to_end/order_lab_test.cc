@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "end_to_end/order_site.h"
+#include "interleave/planted.h"
 #include "order/lab.h"
 
 namespace skald::test {
@@ -15,6 +16,10 @@ class OrderLab : public OrderTest {
     EXPECT_EQ(response.status, 200) << response.body;
     return from_json<order::LabReport>(response.body);
   }
+  std::int64_t sagas(const std::string& condition) {
+    return rows("SELECT COUNT(*) FROM skald_saga WHERE type = 'order.lab' AND " + condition);
+  }
+  std::int64_t locks() { return rows("SELECT COUNT(*) FROM skald_lock WHERE resource = 'lab'"); }
 };
 INSTANTIATE_TEST_SUITE_P(Both, OrderLab, testing::Values(Dialect::sqlite, Dialect::postgres), database_name);
 
@@ -63,6 +68,46 @@ TEST_P(OrderLab, RunsEndTheSameWayEveryTimeAndLeaveNothingBehind) {
     EXPECT_EQ(to_json(run(anomaly, "none")), to_json(run(anomaly, "none")));
   EXPECT_EQ(rows("SELECT COUNT(*) FROM order_lab_product"), 0);
   EXPECT_EQ(rows("SELECT COUNT(*) FROM skald_permit WHERE expires_at > 0 AND holder IN ('A', 'B')"), 0);
+}
+
+TEST_P(OrderLab, ASemanticLockIsHeldAndWaitedForBySagasOfTheEngineWhichEndWithTheRun) {
+  int runs = 0;
+  for (const auto& [anomaly, remedies] : kRemedies) {
+    const auto report = run(anomaly, "semantic-lock");
+    EXPECT_FALSE(report.occurred) << report.explanation;
+    EXPECT_EQ(std::ranges::count_if(report.timeline, [](const auto& line) { return line.note.starts_with("BUSY"); }), 1)
+        << "B waits";
+    EXPECT_EQ(sagas("status = 'COMPLETED'"), 2 * ++runs) << "A and B";
+    EXPECT_EQ(sagas("live = 1"), 0);
+    EXPECT_EQ(locks(), 0);
+  }
+}
+
+TEST_P(OrderLab, WhereTheEngineDoesNotPassALockOnTheLabSaysSo) {
+  for (const auto rule : {seam::Rule::granted_on_release, seam::Rule::locks_released_at_end})
+    for (const auto& [anomaly, remedies] : kRemedies) {
+      const Planted bug(rule);
+      const Response response = call("POST", "/order/lab", to_json(order::LabRequest{anomaly, "semantic-lock"}));
+      EXPECT_EQ(response.status, 500) << response.body;
+      EXPECT_EQ(code_of(response), "LOCK_NOT_GRANTED") << anomaly;
+    }
+}
+
+// The first change of the product is one that its table refuses; by then A is at work, and B waits.
+TEST_P(OrderLab, AStoryThatBreaksOffLeavesNoSagaAndNoLock) {
+  (*db_)->write("test", [](Transaction& tx) {
+    tx.execute("DROP TABLE order_lab_product");
+    tx.execute(
+        "CREATE TABLE order_lab_product (id TEXT PRIMARY KEY, quantity BIGINT CHECK (quantity = 100), "
+        "reserved BIGINT, version BIGINT)");
+  });
+  const Response response = call("POST", "/order/lab", R"({"anomaly":"lost-update","countermeasure":"semantic-lock"})");
+  EXPECT_GE(response.status, 400) << response.body;
+  EXPECT_EQ(sagas("1 = 1"), 2);
+  until([&] { return sagas("live = 1") == 0; }, "the end of both sagas", 5s);
+  EXPECT_EQ(sagas("status = 'COMPLETED'"), 2) << "not by their limits";
+  EXPECT_EQ(locks(), 0);
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM order_lab_product"), 0);
 }
 
 TEST_P(OrderLab, UnknownNamesAreRefused) {

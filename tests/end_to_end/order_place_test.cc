@@ -192,21 +192,5 @@ TEST_P(PlaceOrder, AnOrderThatIsBeingPlacedIsHeldAgainstItsCancellation) {
   expect_invariants();
 }
 
-TEST_P(PlaceOrder, AnIdempotencyKeyMakesOneOrder) {
-  offer("lamp", 5);
-  const std::string body = R"({"sku":"lamp","quantity":1})";
-  const auto first = call("POST", "/order/orders", body, {{"idempotency-key", "k1"}});
-  const auto again = call("POST", "/order/orders", body, {{"idempotency-key", "k1"}});
-  EXPECT_EQ(first.status, 202);
-  EXPECT_EQ(again.status, 202);
-  EXPECT_EQ(from_json<order::OrderView>(first.body).id, from_json<order::OrderView>(again.body).id);
-  ended(from_json<order::OrderView>(first.body).id);
-  const auto other = call("POST", "/order/orders", R"({"sku":"lamp","quantity":2})", {{"idempotency-key", "k1"}});
-  EXPECT_EQ(other.status, 422);
-  EXPECT_EQ(code_of(other), "KEY_REUSED");
-  EXPECT_EQ(rows("SELECT COUNT(*) FROM order_record"), 1);
-  expect_invariants();
-}
-
 }  // namespace
 }  // namespace skald::test

@@ -30,6 +30,17 @@ std::int64_t CountedMetrics::of(const std::string& metric) const {
   return found == counts_.end() ? 0 : found->second;
 }
 
+void CountedMetrics::gauge(std::string_view metric, double value) {
+  const std::lock_guard lock(mutex_);
+  gauges_[std::string(metric)] = value;
+}
+
+std::optional<double> CountedMetrics::last(const std::string& metric) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = gauges_.find(metric);
+  return found == gauges_.end() ? std::nullopt : std::optional(found->second);
+}
+
 void rest(Duration time) { runtime::Wakeup().wait(time); }
 
 // Between the sandbox and its server: changes what POSTs are answered.
@@ -52,6 +63,9 @@ class SandboxProvider::Tampering final : public Router {
       if (wrong->takes_effect) handler(request);
       return Response{wrong->status, wrong->body, "application/json", {}};
     });
+  }
+  void act_once(Database& db, std::string path, Access access, Doc doc, Handler handler) override {
+    real_.act_once(db, std::move(path), access, std::move(doc), std::move(handler));
   }
 
  private:

@@ -23,11 +23,14 @@ namespace skald::test {
 class CountedMetrics final : public Observer {
  public:
   void count(std::string_view metric, std::int64_t by = 1) override;
+  void gauge(std::string_view metric, double value) override;
   std::int64_t of(const std::string& metric) const;
+  std::optional<double> last(const std::string& metric) const;  // of a gauge
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::int64_t> counts_;
+  std::map<std::string, double> gauges_;
 };
 
 // Waits without sleeping through a test's time: a few milliseconds at a time.

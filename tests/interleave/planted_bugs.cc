@@ -43,6 +43,8 @@ std::vector<PlantedBug> planted_bugs() {
       SKALD_BUG(dedupe_checked, "an event found in the inbox is handled again", "take-over"),
       SKALD_BUG(api_key_in_transaction, "the idempotency key is stored after the effect has committed", "api-key"),
       SKALD_BUG(api_key_body_compared, "a key answers for another body", "api-key-reused"),
+      SKALD_BUG(effect_id_kept, "who repeats a request has an effect of his own", "act-key"),
+      SKALD_BUG(first_answer_given, "two under one key are answered differently", "act-key"),
       SKALD_BUG(saga_fence_checked, "a saga is written without looking who owns it", "saga-take-over"),
       SKALD_BUG(saga_fence_locked, "a saga's owner is looked at and not held", "saga-take-over"),
       SKALD_BUG(business_key_locked, "two starts with one key do not wait for each other", "saga-key"),
