@@ -1,6 +1,6 @@
 #include "order/cancel_order.h"
 
-#include "order/history.h"
+#include "order/order_status.h"
 #include "order/place_order.h"
 #include "order/stock.h"
 
@@ -22,10 +22,8 @@ void look_at_order(Local& step, CancelOrder& cancelled) {
     throw Refused("NO_PAYMENT", "order " + cancelled.order_id + " has no payment to refund: look at /order/invariants");
   cancelled.items = items_of(*order);
   cancelled.charge = payments[0].id;
-  note_order_written(
-      step.tx(), cancelled.order_id,
-      step->query("UPDATE order_record SET cancel_saga = $2, version = version + 1 WHERE id = $1 RETURNING version",
-                  cancelled.order_id, step.saga_id()));
+  cancelled.version =
+      skald::update_if_unchanged<&Order::cancel_saga>(step.tx(), cancelled.order_id, order->version, step.saga_id());
 }
 
 void give_back_stock(skald::Engine& engine, Local& step, CancelOrder& cancelled) {
@@ -37,13 +35,7 @@ void give_back_stock(skald::Engine& engine, Local& step, CancelOrder& cancelled)
 }
 
 void cancel_order(Local& step, CancelOrder& cancelled) {
-  const skald::Rows changed = step->query(
-      "UPDATE order_record SET status = $3, updated_at = $4, version = version + 1 "
-      "WHERE id = $1 AND cancel_saga = $2 AND status = 'CONFIRMED' RETURNING version",
-      cancelled.order_id, step.saga_id(), Status::CANCELLED, step->now());
-  if (changed.empty()) throw Refused("INVALID_SAGA", "order " + cancelled.order_id + " is not this saga's to cancel");
-  note_order_written(step.tx(), cancelled.order_id, changed);
-  note(step.tx(), cancelled.order_id, step.saga_id(), "CANCELLED");
+  change_status(step, cancelled.order_id, cancelled.version, Status::CANCELLED);
 }
 
 }  // namespace
@@ -58,7 +50,7 @@ skald::Saga<CancelOrder> cancel_order_saga(skald::Engine& engine, std::shared_pt
              [](const CancelOrder& cancelled) { return when_busy_of(cancelled.when_busy); })
       .reads("order")
       .reads("payment")
-      .writes("order")
+      .writes("order", Guard::optimistic)
       .remote("refund",
               [payments](Remote& step, CancelOrder& cancelled) {
                 cancelled.refund = payments->refund(step, *cancelled.charge);
@@ -72,7 +64,7 @@ skald::Saga<CancelOrder> cancel_order_saga(skald::Engine& engine, std::shared_pt
       .writes("payment", Guard::idempotency_key)
       .writes("product", Guard::commutative)
       .local("cancel order", cancel_order)
-      .writes("order")
+      .writes("order", Guard::optimistic)
       .deadline(std::chrono::seconds(60));
 }
 

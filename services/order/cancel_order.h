@@ -16,8 +16,9 @@ struct CancelOrder {
   BusyChoice when_busy = BusyChoice::wait;
   std::vector<Item> items;             // set by the first step, with the charge
   std::optional<std::string> charge, refund;
+  std::optional<std::int64_t> version;  // of the order, as this saga has left it
 };
-BOOST_DESCRIBE_STRUCT(CancelOrder, (), (order_id, when_busy, items, charge, refund))
+BOOST_DESCRIBE_STRUCT(CancelOrder, (), (order_id, when_busy, items, charge, refund, version))
 
 // `engine` must outlive it.
 skald::Saga<CancelOrder> cancel_order_saga(skald::Engine& engine, std::shared_ptr<Payments> payments,

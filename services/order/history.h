@@ -15,9 +15,4 @@ inline void note(skald::Transaction& tx, std::string_view order_id, std::string_
       order_id, saga_id, what, tx.now());
 }
 
-// For the recorded history of sagas: `written` is what RETURNING version gave.
-inline void note_order_written(skald::Transaction& tx, std::string_view order_id, const skald::Rows& written) {
-  tx.note({skald::RowAccess::Kind::write, "order", order_id, std::nullopt, written.get<std::int64_t>(0, 0)});
-}
-
 }  // namespace order

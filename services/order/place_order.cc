@@ -1,6 +1,6 @@
 #include "order/place_order.h"
 
-#include "order/history.h"
+#include "order/order_status.h"
 #include "order/stock.h"
 
 namespace order {
@@ -42,21 +42,10 @@ void create_order(Local& step, PlaceOrder& placed) {
       placed.order_id, placed.customer, skald::to_json(placed.items), placed.amount, placed.currency, Status::PENDING,
       step.saga_id(), placed.locking, placed.when_busy, step->now());
   if (created.empty()) throw Refused("ORDER_EXISTS", "order " + placed.order_id + " was placed by another saga");
-  note_order_written(step.tx(), placed.order_id, created);
+  placed.version = created.get<std::int64_t>(0, 0);
+  step->note({skald::RowAccess::Kind::write, "order", placed.order_id, std::nullopt, *placed.version});
   announce(step.tx(), mover_of(step, placed), placed.items);
   note(step.tx(), placed.order_id, step.saga_id(), "PENDING");
-}
-
-void set_status(Local& step, const PlaceOrder& placed, Status status) {
-  const skald::Rows changed = step->query(
-      "UPDATE order_record SET status = $3, updated_at = $4, version = version + 1 "
-      "WHERE id = $1 AND saga_id = $2 AND status = 'PENDING' RETURNING version",
-      placed.order_id, step.saga_id(), status, step->now());
-  if (changed.empty())
-    throw Refused("INVALID_SAGA",
-                  "order " + placed.order_id + " is not pending in the hands of saga " + step.saga_id());
-  note_order_written(step.tx(), placed.order_id, changed);
-  note(step.tx(), placed.order_id, step.saga_id(), skald::enum_name(status));
 }
 
 // By the saga's reason, because not only steps refuse: the engine does so for a lock.
@@ -75,7 +64,7 @@ void count_refusal(skald::Engine& engine, skald::Observer& observer, const std::
 // Its reason is stored with the commit, and known after it.
 void fail_order(skald::Engine& engine, skald::Observer& observer, Local& step, PlaceOrder& placed) {
   withdraw(step.tx(), mover_of(step, placed));
-  set_status(step, placed, Status::FAILED);
+  change_status(step, placed.order_id, placed.version, Status::FAILED);
   step->after_commit([&engine, &observer, saga_id = step.saga_id()] { count_refusal(engine, observer, saga_id); });
 }
 
@@ -106,7 +95,9 @@ void confirm_stock(Local& step, PlaceOrder& placed) {
   confirm(step.tx(), mover_of(step, placed), placed.items);
 }
 
-void confirm_order(Local& step, PlaceOrder& placed) { set_status(step, placed, Status::CONFIRMED); }
+void confirm_order(Local& step, PlaceOrder& placed) {
+  change_status(step, placed.order_id, placed.version, Status::CONFIRMED);
+}
 
 // None before the order is there (it has no currency yet): an order that waits for a product,
 // or is refused for it, is one that its customer can look at.
@@ -159,7 +150,7 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, 
       .writes("payment", Guard::idempotency_key)
       .writes("product", Guard::commutative)
       .local("confirm order", confirm_order)
-      .writes("order")
+      .writes("order", Guard::optimistic)
       .deadline(std::chrono::seconds(60));
 }
 

@@ -21,8 +21,10 @@ struct PlaceOrder {
   std::int64_t amount = 0;               // set by the first step
   std::string currency;
   std::optional<std::string> charge;     // the provider's id
+  std::optional<std::int64_t> version;   // of the order, as this saga has left it
 };
-BOOST_DESCRIBE_STRUCT(PlaceOrder, (), (order_id, customer, items, locking, when_busy, amount, currency, charge))
+BOOST_DESCRIBE_STRUCT(PlaceOrder, (),
+                      (order_id, customer, items, locking, when_busy, amount, currency, charge, version))
 
 // `engine` and what `env` refers to must outlive it. Orders that end BUSY or SOLD_OUT are counted.
 skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, std::shared_ptr<Payments> payments,
