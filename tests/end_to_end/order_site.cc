@@ -135,8 +135,8 @@ OrderTest::~OrderTest() { engine_->stop(1s); }
 
 void OrderTest::open() {
   Database& db = **db_;
-  engine_ =
-      std::make_unique<Engine>(env_, db, EngineOptions{.saga_threads = 8, .record_history = options_.record_history});
+  engine_ = std::make_unique<Engine>(
+      env_, db, EngineOptions{.saga_threads = 8, .saga_patience = 3s, .record_history = options_.record_history});
   http::migrate_api_keys(db);
   routes_ = std::make_unique<http::Routes>(env_, http::Authenticator(env_, std::nullopt), "test");
   order::install(*engine_, *routes_, env_,
