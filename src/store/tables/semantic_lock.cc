@@ -162,6 +162,11 @@ std::optional<std::string> waiter_of(Transaction& tx, std::string_view root) {
   return rows.get<std::string>(0, 0);
 }
 
+std::vector<Row> all(Transaction& tx, std::size_t limit) {
+  return rows_of(tx.query(
+      "SELECT " SKALD_LOCK_COLUMNS " FROM skald_lock ORDER BY resource, key, granted DESC, seq LIMIT $1", limit));
+}
+
 std::vector<LockView> list(Transaction& tx, const LockFilter& filter) {
   Conditions wanted;
   wanted.add("granted = 1");

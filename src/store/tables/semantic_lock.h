@@ -53,6 +53,8 @@ std::vector<Place> held_by(Transaction& tx, std::string_view root);
 std::vector<std::string> waiting_holders(Transaction& tx, std::string_view root);
 // The saga of `root` that stands in a queue.
 std::optional<std::string> waiter_of(Transaction& tx, std::string_view root);
+// Held and waited for, as the simulators look at them.
+std::vector<Row> all(Transaction& tx, std::size_t limit);
 // Those that are held, with who waits, for people; sorted by resource, key and root.
 std::vector<LockView> list(Transaction& tx, const LockFilter& filter);
 
