@@ -4,6 +4,7 @@
 #include "http/fake_env.h"
 #include "http/frail_database.h"
 #include "http/idempotency.h"
+#include "http/keyed_request.h"
 #include "http/router.h"
 
 namespace skald::http {
@@ -16,15 +17,6 @@ class ActOnce : public testing::TestWithParam<Dialect> {
     db_.write("schema", [](Transaction& tx) { tx.execute("CREATE TABLE effect (id TEXT PRIMARY KEY)"); });
   }
 
-  static Request request_with(const std::string& key, const std::string& body = "{}") {
-    Request request;
-    request.method = "POST";
-    request.path = "/things";
-    request.caller = {Role::customer, "kim"};
-    request.body = body;
-    request.headers["idempotency-key"] = key;
-    return request;
-  }
   // As a handler must: once under one id, and the second time it is found.
   Response have_effect(const Request& request) {
     ++runs_;

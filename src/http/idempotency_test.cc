@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "http/fake_env.h"
+#include "http/keyed_request.h"
 #include "http/router.h"
 
 namespace skald::http {
@@ -19,15 +20,6 @@ struct IdempotencyTest : testing::Test {
     db->write("schema", [](Transaction& tx) { tx.execute("CREATE TABLE effect (body TEXT)"); });
   }
 
-  static Request request_with(const std::string& key, const std::string& body) {
-    Request request;
-    request.method = "POST";
-    request.path = "/things";
-    request.caller = {Role::customer, "kim"};
-    request.body = body;
-    request.headers["idempotency-key"] = key;
-    return request;
-  }
   Response call(const Request& request) {
     return run_once_per_key(*db, in_flight, request, [this](const Request& r, Transaction& tx) {
       ++runs;
