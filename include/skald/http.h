@@ -60,6 +60,19 @@ struct Request {
   template <class T> T as() const { return from_json<T>(body); }
 };
 
+// A filter of the query as one of the names of E. Invalid with `code` lists them.
+template <DescribedEnum E>
+std::optional<E> enum_filter(const Request& request, const std::string& name, const char* code = "BAD_FILTER") {
+  const auto text = request.query_value(name);
+  if (!text) return std::nullopt;
+  E value{};
+  if (boost::describe::enum_from_string(text->c_str(), value)) return value;
+  std::string names;
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<E>>(
+      [&](auto one) { names += (names.empty() ? "" : ", ") + std::string(one.name); });
+  throw Invalid(code, name + " must be one of " + names);
+}
+
 struct Response {
   int status = 200;
   std::string body;

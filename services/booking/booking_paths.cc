@@ -32,22 +32,13 @@ Response create(const Desk& desk, const Request& request, Transaction& tx) {
   return response;
 }
 
-std::optional<Status> status_filter(const Request& request) {
-  const auto text = request.query_value("status");
-  if (!text) return std::nullopt;
-  Status status{};
-  if (!boost::describe::enum_from_string(text->c_str(), status))
-    throw Invalid("BAD_STATUS", "status must be PENDING, CONFIRMED, FAILED, CANCELLED, COMPLETED or NO_SHOW");
-  return status;
-}
-
 // Newest first; customers get their own.
 std::vector<Booking> list(Transaction& tx, const Request& request, const Page& page) {
   auto customer = request.query_value("customer");
   if (!request.caller.may_see(customer.value_or(""))) customer = request.caller.subject;
   const auto slot = request.query_value("slotId");
   const auto number = request.query_value("number");
-  const auto status = status_filter(request);
+  const auto status = skald::enum_filter<Status>(request, "status", "BAD_STATUS");
   const auto after = page.after(1)[0];
   if (!after.empty() && !is_id(after))
     throw Invalid("BAD_CURSOR", "cursor is not one that this list has given; start again without it");

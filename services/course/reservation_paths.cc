@@ -12,18 +12,9 @@ using skald::Request;
 using skald::Response;
 using skald::Transaction;
 
-std::optional<golf::ReservationState> state_filter(const Request& request) {
-  const auto text = request.query_value("state");
-  if (!text) return std::nullopt;
-  golf::ReservationState state{};
-  if (!boost::describe::enum_from_string(text->c_str(), state))
-    throw skald::Invalid("BAD_STATE", "state must be RESERVED or RELEASED");
-  return state;
-}
-
 std::vector<golf::Reservation> select_reservations(Transaction& tx, const Request& request, const Page& page) {
   const auto slot_id = id_filter(request, "slotId"), booking_id = id_filter(request, "bookingId");
-  const auto state = state_filter(request);
+  const auto state = skald::enum_filter<golf::ReservationState>(request, "state", "BAD_STATE");
   const auto position = page.after(2);
   skald::Conditions conditions;
   if (slot_id) conditions.add("slot_id = " + conditions.bind(*slot_id));

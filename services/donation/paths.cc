@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "donation/validation.h"
+#include "skald/conditions.h"
 #include "skald/id.h"
 
 namespace donation {
@@ -12,19 +13,9 @@ using skald::Access;
 using skald::Engine;
 using skald::Invalid;
 using skald::Page;
-using skald::Param;
 using skald::Request;
 using skald::Response;
 using skald::Transaction;
-
-std::optional<Status> status_filter(const Request& request) {
-  const auto text = request.query_value("status");
-  if (!text) return std::nullopt;
-  Status status{};
-  if (!boost::describe::enum_from_string(text->c_str(), status))
-    throw Invalid("BAD_STATUS", "status must be ACCEPTED, ANNOUNCED or UNDELIVERED");
-  return status;
-}
 
 std::optional<std::string> donor_filter(const Request& request) {
   auto donor = request.query_value("donor");
@@ -48,30 +39,23 @@ std::optional<Position> position_of(const Page& page) {
   return position;
 }
 
-// Newest first. Only the conditions that are asked for are in the statement, so
-// that each can use its index.
+// Newest first.
 std::vector<Donation> list_donations(Transaction& tx, const Request& request, const Page& page) {
   const auto donor = donor_filter(request);
-  const auto status = status_filter(request);
+  const auto status = skald::enum_filter<Status>(request, "status", "BAD_STATUS");
   const auto position = position_of(page);
-  const std::size_t rows = page.limit + 1;
-  std::vector<Param> params;
-  std::string where;
-  const auto bind = [&](Param param) {
-    params.push_back(param);
-    return "$" + std::to_string(params.size());
-  };
-  const auto add = [&](const std::string& condition) { where += (where.empty() ? "WHERE " : " AND ") + condition; };
-  if (donor) add("donor = " + bind(*donor));
-  if (status) add("status = " + bind(*status));
-  if (status && *status != Status::ANNOUNCED) add("status <> 'ANNOUNCED'");  // lets SQLite use the partial index
+  skald::Conditions conditions;
+  if (donor) conditions.add("donor = " + conditions.bind(*donor));
+  if (status) conditions.add("status = " + conditions.bind(*status));
+  if (status && *status != Status::ANNOUNCED)
+    conditions.add("status <> 'ANNOUNCED'");  // lets SQLite use the partial index
   if (position) {
-    const std::string created = bind(position->created_at), id = bind(position->request_id);
-    add("(created_at, request_id) < (" + created + ", " + id + ")");
+    const std::string created = conditions.bind(position->created_at), id = conditions.bind(position->request_id);
+    conditions.add("(created_at, request_id) < (" + created + ", " + id + ")");
   }
-  const std::string limit = bind(rows);
-  return tx.select<Donation>(where + " ORDER BY created_at DESC, request_id DESC LIMIT " + limit,
-                             std::span<const Param>(params));
+  const std::string limit = conditions.bind(page.limit + 1);
+  return tx.select<Donation>(conditions.where() + " ORDER BY created_at DESC, request_id DESC LIMIT " + limit,
+                             conditions.params());
 }
 
 }  // namespace

@@ -41,21 +41,6 @@ void add_isolation_paths(Routes& routes, const Engines& engines);
 
 std::optional<std::string> unless_empty(const std::string& text);
 
-// An optional filter of a query, as one of the names of E; Invalid (BAD_FILTER).
-template <DescribedEnum E>
-std::optional<E> enum_filter(const Request& request, const std::string& name) {
-  const auto text = request.query_value(name);
-  if (!text) return std::nullopt;
-  E value{};
-  if (!boost::describe::enum_from_string(text->c_str(), value)) {
-    std::string names;
-    boost::mp11::mp_for_each<boost::describe::describe_enumerators<E>>(
-        [&](auto d) { names += (names.empty() ? "" : ", ") + std::string(d.name); });
-    throw Invalid("BAD_FILTER", name + " must be one of " + names);
-  }
-  return value;
-}
-
 // A stored payload as JSON again. What is none, because somebody has been at the
 // table, is shown as a string.
 RawJson shown_payload(const std::string& payload);

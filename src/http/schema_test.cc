@@ -48,6 +48,21 @@ TEST(Schema, AListingIsDescribedAndEncoded) {
 
 TEST(Schema, AnAnswerWithoutABodyHasNone) { EXPECT_TRUE((describe<Part, void>("Drop", 204).response_schema.empty())); }
 
+TEST(EnumFilter, IsOneOfItsNamesOrSaysWhichThereAre) {
+  Request request;
+  EXPECT_EQ(enum_filter<Colour>(request, "colour"), std::nullopt);
+  request.query["colour"] = "dark_blue";
+  EXPECT_EQ(enum_filter<Colour>(request, "colour"), Colour::dark_blue);
+  request.query["colour"] = "green";
+  EXPECT_THROW(enum_filter<Colour>(request, "colour"), Invalid);
+  try {
+    enum_filter<Colour>(request, "colour", "BAD_COLOUR");
+  } catch (const Invalid& error) {
+    EXPECT_EQ(error.code(), "BAD_COLOUR");
+    EXPECT_STREQ(error.what(), "colour must be one of red, dark_blue");
+  }
+}
+
 TEST(Page, LimitsAreBoundedAndCursorsComeBackAsTheyWent) {
   Request request;
   EXPECT_EQ(Page::of(request).limit, 50u);
