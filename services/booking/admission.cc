@@ -4,6 +4,7 @@
 
 #include "booking/slot_copy.h"
 #include "golf/log.h"
+#include "skald/id.h"
 
 namespace booking {
 namespace {
@@ -39,17 +40,11 @@ std::optional<golf::Slot> slot_at_course(const Desk& desk, const std::string& id
 
 }  // namespace
 
-bool is_id(std::string_view text) {
-  const auto plain = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
-  };
-  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, plain);
-}
-
 Wanted wanted_by(const skald::Request& request) {
   const auto asked = request.as<NewBooking>();
   Wanted wanted{asked.slot_id, asked.customer.value_or(request.caller.subject), asked.players};
-  if (!is_id(wanted.slot_id)) throw Invalid("BAD_SLOT_ID", "slotId must be the id of a time: GET /booking/slots");
+  if (!skald::is_id(wanted.slot_id))
+    throw Invalid("BAD_SLOT_ID", "slotId must be the id of a time: GET /booking/slots");
   if (wanted.players < 1 || wanted.players > kPlayersMax)
     throw Invalid("BAD_PLAYERS", "players must be 1 or more, up to what the time has room for");
   if (!request.caller.may_see(wanted.customer))

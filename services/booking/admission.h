@@ -17,6 +17,4 @@ Wanted wanted_by(const skald::Request& request);
 // Unavailable where course would have to be asked and does not answer.
 void admit(const Desk& desk, const skald::Request& request);
 
-bool is_id(std::string_view text);
-
 }  // namespace booking

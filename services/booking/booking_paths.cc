@@ -5,12 +5,14 @@
 #include "booking/views.h"
 #include "golf/log.h"
 #include "skald/conditions.h"
+#include "skald/id.h"
 
 namespace booking {
 namespace {
 
 using skald::Access;
 using skald::Invalid;
+using skald::is_id;
 using skald::Page;
 using skald::Request;
 using skald::Response;

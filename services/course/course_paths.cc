@@ -31,7 +31,8 @@ Response list_courses(skald::Database& db, const Request& request) {
 
 Response show_course(skald::Database& db, const Request& request) {
   const std::string& id = request.param("id");
-  const auto course = is_id(id) ? db.read_result([&](Transaction& tx) { return tx.find<Course>(id); }) : std::nullopt;
+  const auto course =
+      skald::is_id(id) ? db.read_result([&](Transaction& tx) { return tx.find<Course>(id); }) : std::nullopt;
   if (!course) throw skald::NotFound("COURSE_NOT_FOUND", "there is no course of this id");
   return Response::json(200, *course);
 }

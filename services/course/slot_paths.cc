@@ -23,7 +23,7 @@ constexpr const char* kCurrency = "KRW";
 
 const std::string& id_of(const Request& request) {
   const std::string& id = request.param("id");
-  if (!is_id(id)) refuse_unknown();
+  if (!skald::is_id(id)) refuse_unknown();
   return id;
 }
 
@@ -63,7 +63,7 @@ std::optional<Position> position_of(const Page& page) {
   Position position{0, parts[1]};
   const char* last = parts[0].data() + parts[0].size();
   const auto [end, error] = std::from_chars(parts[0].data(), last, position.starts_at);
-  if (error != std::errc() || end != last || !is_id(position.id))
+  if (error != std::errc() || end != last || !skald::is_id(position.id))
     throw skald::Invalid("BAD_CURSOR", "cursor is not one that this list has given; start again without it");
   return position;
 }

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <charconv>
 
+#include "skald/id.h"
+
 namespace course {
 namespace {
 
 using skald::Invalid;
+using skald::is_id;
 
-constexpr std::size_t kIdMax = 64;
 constexpr std::size_t kNameMax = 200;
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
 
 bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
@@ -38,10 +36,6 @@ std::optional<skald::Time> day_of(std::string_view text) {
 }
 
 }  // namespace
-
-bool is_id(std::string_view text) {
-  return !text.empty() && text.size() <= kIdMax && std::ranges::all_of(text, is_plain);
-}
 
 void check(const NewCourse& course) {
   if (course.name.empty() || course.name.size() > kNameMax || has_control(course.name) ||

@@ -27,8 +27,6 @@ struct NewSlot {
 };
 BOOST_DESCRIBE_STRUCT(NewSlot, (), (course_id, starts_at, max_players, price_per_player, currency))
 
-bool is_id(std::string_view text);
-
 void check(const NewCourse& course);                   // BAD_NAME
 void check(const NewSlot& slot,
            skald::Time now);      // BAD_COURSE_ID, SLOT_IN_THE_PAST, BAD_PLAYERS, BAD_PRICE, BAD_CURRENCY

@@ -1,5 +1,7 @@
 #include "skald/id.h"
 
+#include <algorithm>
+
 namespace skald {
 
 std::string make_id(Time now, Random& random) {
@@ -14,6 +16,13 @@ std::string make_id(Time now, Random& random) {
   for (int i = 17; i >= 10; --i, left >>= 5) out[static_cast<std::size_t>(i)] = digits[left & 31];
   for (int i = 25; i >= 18; --i, right >>= 5) out[static_cast<std::size_t>(i)] = digits[right & 31];
   return out;
+}
+
+bool is_id(std::string_view text) {
+  const auto plain = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
+  };
+  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, plain);
 }
 
 }  // namespace skald

@@ -1,0 +1,20 @@
+#include "skald/id.h"
+
+#include <gtest/gtest.h>
+
+namespace skald {
+namespace {
+
+TEST(Id, OneThatWasMadeIsOneAndWhatCouldLeadElsewhereIsNot) {
+  const auto clock = system_clock();
+  const auto random = system_random();
+  EXPECT_TRUE(is_id(make_id(clock->now(), *random)));
+  for (const char* good : {"a", "BK-7Q2M4X", "trip_9"}) EXPECT_TRUE(is_id(good)) << good;
+  for (const char* bad : {"", "..", "a/b", "a b", "a.b", "a%2Fb", "\xc3\xa9", "a\n"}) EXPECT_FALSE(is_id(bad)) << bad;
+  EXPECT_TRUE(is_id(std::string(64, 'x')));
+  EXPECT_FALSE(is_id(std::string(65, 'x')));
+  EXPECT_FALSE(is_id(std::string_view("a\0b", 3)));
+}
+
+}  // namespace
+}  // namespace skald
