@@ -10,38 +10,32 @@ namespace skald::tables::outbox {
 namespace {
 
 constexpr std::string_view kInsertOne =
-    "WITH l AS MATERIALIZED (SELECT pg_advisory_xact_lock($1)) "
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "created_at, updated_at) "
-    "SELECT $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::bigint, t, t "
+    "WITH l AS MATERIALIZED (SELECT pg_advisory_xact_lock($10)) "
+    "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS
+    ", created_at, updated_at) "
+    "SELECT $1::text, $2::bigint, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::bigint, t, t "
     "FROM l, (SELECT " SKALD_NOW " AS t) clock";
 constexpr std::string_view kInsertMany =
     "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
-    "unnest($1::bigint[]) h ORDER BY h) s) "
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "created_at, updated_at) "
-    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, t, t "
-    "FROM l, (SELECT " SKALD_NOW
-    " AS t) clock, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
-    "$9::text[], "
-    "$10::bigint[]) "
-    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries)";
+    "unnest($10::bigint[]) h ORDER BY h) s) "
+    "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS ", created_at, updated_at) SELECT " SKALD_EVENT_VALUES
+    ", t, t FROM l, (SELECT " SKALD_NOW " AS t) clock, unnest(" SKALD_EVENT_ARRAYS ") AS e(" SKALD_EVENT_COLUMNS ")";
 constexpr std::string_view kInsertPlain =
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "created_at, updated_at) "
-    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)";
+    "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS
+    ", created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)";
 
-void insert_plain(Transaction& tx, const NewEntry& entry) {
-  const Event& e = *entry.event;
-  tx.enqueue(kInsertPlain, e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent,
-             entry.content_hash, entry.retries_max, tx.now());
+std::vector<Param> bind_entry(const NewEntry& entry, Param last) {
+  auto params = bind_event(*entry.event, entry.content_hash, entry.retries_max);
+  params.push_back(last);
+  return params;
 }
 
 void insert_many(Transaction& tx, std::span<const NewEntry> entries) {
   EventArrays events;
   for (const NewEntry& entry : entries) events.add(*entry.event, entry.content_hash, entry.retries_max);
-  tx.enqueue(kInsertMany, events.locks, events.ids, events.partitions, events.keys, events.types, events.subjects,
-             events.payloads, events.traces, events.hashes, events.retries);
+  auto params = events.bind();
+  params.emplace_back(events.locks);
+  tx.enqueue(kInsertMany, std::span<const Param>(params));
 }
 
 Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const Position> positions,
@@ -106,11 +100,9 @@ void insert(Transaction& tx, std::span<const NewEntry> entries) {
   if (entries.empty()) return;
   tx.witness("SELECT 1 FROM skald_outbox WHERE id = $1", entries.front().event->id);
   if (tx.on(Dialect::sqlite) || !seam::holds(seam::Rule::ids_drawn_under_key_lock)) {
-    for (const NewEntry& entry : entries) insert_plain(tx, entry);
+    for (const NewEntry& entry : entries) tx.enqueue(kInsertPlain, std::span<const Param>(bind_entry(entry, tx.now())));
   } else if (entries.size() == 1) {
-    const Event& e = *entries[0].event;
-    tx.enqueue(kInsertOne, key_lock(e.key), e.id, partition_of(e.key), e.key, e.type, e.subject, e.payload,
-               e.traceparent, entries[0].content_hash, entries[0].retries_max);
+    tx.enqueue(kInsertOne, std::span<const Param>(bind_entry(entries[0], key_lock(entries[0].event->key))));
   } else {
     insert_many(tx, entries);
   }

@@ -65,6 +65,21 @@ inline std::int64_t key_lock(std::string_view key) {
   return static_cast<std::int64_t>(hash64(unambiguous({"skald-outbox-key", key})));
 }
 
+// What every statement that writes events has first, $1 to $9: of one by bind_event(), of many by
+// EventArrays.
+#define SKALD_EVENT_COLUMNS "id, partition, key, type, subject, payload, traceparent, content_hash, retries_max"
+#define SKALD_EVENT_ARRAYS \
+  "$1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[]"
+// Of the arrays, as e(…).
+#define SKALD_EVENT_VALUES \
+  "e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.content_hash, e.retries_max"
+
+// What it is made of must live until the statement has run.
+inline std::vector<Param> bind_event(const Event& event, const std::string& hash, int retries_max) {
+  return {event.id,      partition_of(event.key), event.key, event.type, event.subject,
+          event.payload, event.traceparent,       hash,      retries_max};
+}
+
 // Events as the arrays of one statement.
 struct EventArrays {
   std::vector<std::int64_t> locks, partitions, retries;
@@ -81,6 +96,9 @@ struct EventArrays {
     payloads.push_back(event.payload);
     traces.push_back(event.traceparent);
     hashes.push_back(hash);
+  }
+  std::vector<Param> bind() const {
+    return {ids, partitions, keys, types, subjects, payloads, traces, hashes, retries};
   }
 };
 

@@ -23,42 +23,44 @@ struct LandingArrays : EventArrays {
       sources.emplace_back(one.source);
     }
   }
+  // As SKALD_LANDING_ARRAYS has them, and those of the statement itself behind them.
+  std::vector<Param> bind(std::initializer_list<Param> more) const {
+    auto params = EventArrays::bind();
+    params.insert(params.end(), {sources, times, out_of_order});
+    params.insert(params.end(), more);
+    return params;
+  }
 };
+#define SKALD_LANDING_ARRAYS SKALD_EVENT_ARRAYS ", $10::text[], $11::bigint[], $12::bigint[]"
 
 // As insert() of many does; what is known is left out.
 constexpr std::string_view kLand =
     "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
-    "unnest($1::bigint[]) h ORDER BY h) s) "
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "source, out_of_order, created_at, updated_at) "
-    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, "
-    "e.late, e.at, " SKALD_NOW
-    " FROM l, unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], "
-    "$9::text[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[]) "
-    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at, late) "
-    "ON CONFLICT (id) DO NOTHING";
+    "unnest($13::bigint[]) h ORDER BY h) s) "
+    "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS
+    ", source, out_of_order, created_at, updated_at) "
+    "SELECT " SKALD_EVENT_VALUES ", e.source, e.late, e.at, " SKALD_NOW " FROM l, unnest(" SKALD_LANDING_ARRAYS
+    ") AS e(" SKALD_EVENT_COLUMNS ", source, at, late) ON CONFLICT (id) DO NOTHING";
 // Landing twice does nothing: where a COMMIT is lost, that is the way to know.
 constexpr std::string_view kNeverThere = "SELECT 1 WHERE $1::text IS NULL";
 
-constexpr std::string_view kLandOne =
-    "INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, retries_max, "
-    "source, created_at, updated_at, out_of_order, locked_by, status, live, attempts) VALUES ($1, $2, $3, $4, $5, $6, "
-    "$7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT (id) DO NOTHING";
+constexpr std::string_view kLandOne = "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS
+                                      ", source, created_at, updated_at, out_of_order, locked_by, status, live, "
+                                      "attempts) VALUES ($1, $2, $3, $4, $5, $6, "
+                                      "$7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT (id) DO NOTHING";
 // For the bug of landing what is there already.
 constexpr std::string_view kNextSeq = "SELECT '+' || (COALESCE(MAX(seq), 0) + 1) FROM skald_outbox";
 
 // No key's lock is taken: a row that is never live is in nobody's way, and whoever has a
 // handler's locks may want a key's next.
 constexpr std::string_view kLandCompleted =
-    "WITH owned AS MATERIALIZED (SELECT p.id FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[]) AS "
-    "w(id, fence) ON w.id = p.id WHERE p.owner = $3 AND p.fence = w.fence FOR SHARE OF p), "
-    "landed AS (INSERT INTO skald_outbox (id, partition, key, type, subject, payload, traceparent, content_hash, "
-    "retries_max, source, status, live, attempts, locked_by, out_of_order, created_at, updated_at) "
-    "SELECT e.id, e.partition, e.key, e.type, e.subject, e.payload, e.traceparent, e.hash, e.retries, e.source, 3, 0, "
-    "1, $3, e.late, e.at, " SKALD_NOW
-    " FROM unnest($4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], "
-    "$12::bigint[], $13::text[], $14::bigint[], $15::bigint[]) WITH ORDINALITY "
-    "AS e(id, partition, key, type, subject, payload, traceparent, hash, retries, source, at, late, place) "
+    "WITH owned AS MATERIALIZED (SELECT p.id FROM skald_partition p JOIN unnest($13::bigint[], $14::bigint[]) AS "
+    "w(id, fence) ON w.id = p.id WHERE p.owner = $15 AND p.fence = w.fence FOR SHARE OF p), "
+    "landed AS (INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS
+    ", source, status, live, attempts, locked_by, out_of_order, created_at, updated_at) "
+    "SELECT " SKALD_EVENT_VALUES ", e.source, 3, 0, 1, $15, e.late, e.at, " SKALD_NOW
+    " FROM unnest(" SKALD_LANDING_ARRAYS ") WITH ORDINALITY AS e(" SKALD_EVENT_COLUMNS
+    ", source, at, late, place) "
     "JOIN owned ON owned.id = e.partition WHERE NOT EXISTS (SELECT 1 FROM skald_outbox b WHERE b.partition = "
     "e.partition AND b.live = 1 AND b.key = e.key) AND NOT EXISTS (SELECT 1 FROM skald_blocked_key k WHERE k.key = "
     "e.key) ORDER BY e.place ON CONFLICT (id) DO NOTHING RETURNING id) "
@@ -66,11 +68,14 @@ constexpr std::string_view kLandCompleted =
 
 // `worker`: who completes it at once, or nobody.
 void land_one(Transaction& tx, const Landing& one, std::string_view worker = {}) {
-  const Event& e = *one.event;
-  const std::string id = seam::holds(Rule::landed_once) ? e.id : e.id + tx.query(kNextSeq).get<std::string>(0, 0);
-  tx.enqueue(kLandOne, id, partition_of(e.key), e.key, e.type, e.subject, e.payload, e.traceparent, one.content_hash,
-             one.retries_max, one.source, one.time, tx.now(), one.out_of_order, worker, worker.empty() ? 0 : 3,
-             worker.empty() ? 1 : 0, worker.empty() ? 0 : 1);
+  const std::string another = seam::holds(Rule::landed_once) ? "" : tx.query(kNextSeq).get<std::string>(0, 0);
+  const std::string id = one.event->id + another;
+  auto params = bind_event(*one.event, one.content_hash, one.retries_max);
+  params.front() = id;
+  const bool done = !worker.empty();
+  params.insert(params.end(),
+                {one.source, one.time, tx.now(), one.out_of_order, worker, done ? 3 : 0, done ? 0 : 1, done ? 1 : 0});
+  tx.enqueue(kLandOne, std::span<const Param>(params));
 }
 
 bool is_free(Transaction& tx, const Event& event) {
@@ -104,9 +109,8 @@ void land(Transaction& tx, std::span<const Landing> landings) {
     return;
   }
   tx.witness(kNeverThere, landings.front().event->id);
-  const LandingArrays e(landings);
-  tx.enqueue(kLand, e.locks, e.ids, e.partitions, e.keys, e.types, e.subjects, e.payloads, e.traces, e.hashes,
-             e.retries, e.sources, e.times, e.out_of_order);
+  const LandingArrays events(landings);
+  tx.enqueue(kLand, std::span<const Param>(events.bind({events.locks})));
 }
 
 std::unordered_set<std::string> land_completed(Transaction& tx, std::string_view worker,
@@ -118,9 +122,8 @@ std::unordered_set<std::string> land_completed(Transaction& tx, std::string_view
     ids.push_back(one.id);
     fences.push_back(one.fence);
   }
-  const LandingArrays e(landings);
-  const Rows rows = tx.query(kLandCompleted, ids, fences, worker, e.ids, e.partitions, e.keys, e.types, e.subjects,
-                             e.payloads, e.traces, e.hashes, e.retries, e.sources, e.times, e.out_of_order);
+  const LandingArrays events(landings);
+  const Rows rows = tx.query(kLandCompleted, std::span<const Param>(events.bind({ids, fences, worker})));
   std::unordered_set<std::string> landed;
   for (std::size_t i = 0; i < rows.size(); ++i) landed.insert(rows.get<std::string>(i, 0));
   return landed;
