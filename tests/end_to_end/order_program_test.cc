@@ -34,6 +34,15 @@ class OrderProgram : public testing::Test {
               201);
   }
 
+  // An order whose server is killed while it charges.
+  std::string place_and_kill() {
+    const auto server = serve();
+    offer(*server);
+    EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":300})").status, 200);
+    std::string id = place(*server);
+    server->kill_hard();
+    return id;
+  }
   // As if all that is in flight had failed for too long; while no server runs.
   void park_sagas() {
     const auto clock = system_clock();
@@ -59,12 +68,8 @@ TEST_F(OrderProgram, ServesOrdersWithASandboxOfItsOwn) {
 }
 
 TEST_F(OrderProgram, AServerKilledWhileItChargesIsFollowedByOneThatFinishesTheOrder) {
-  auto server = serve();
-  offer(*server);
-  EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":300})").status, 200);
-  const std::string id = place(*server);
-  server->kill_hard();
-  server = serve();
+  const std::string id = place_and_kill();
+  const auto server = serve();
   EXPECT_EQ(ended(*server, id), "CONFIRMED");
   const auto invariants = server->request("GET", "/order/invariants");
   EXPECT_TRUE(invariants.json().at("ok").as_bool()) << invariants.body;
@@ -73,13 +78,9 @@ TEST_F(OrderProgram, AServerKilledWhileItChargesIsFollowedByOneThatFinishesTheOr
 }
 
 TEST_F(OrderProgram, AfterAnOutageOneCommandLetsEverythingThatNeedsHelpGoOn) {
-  auto server = serve();
-  offer(*server);
-  EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":300})").status, 200);
-  const std::string id = place(*server);
-  server->kill_hard();
+  const std::string id = place_and_kill();
   park_sagas();
-  server = serve();
+  const auto server = serve();
   const auto parked = server->request("GET", "/api/sagas?status=NEEDS_HELP&code=PROVIDER_AWAY").json();
   ASSERT_EQ(parked.at("items").as_array().size(), 1u);
   const CommandResult retried = run_skald({"sagas", "retry", "--all", "--json", "--data", folder_.path().string()});
