@@ -9,7 +9,7 @@
 #include "crash/served_process.h"
 #include "order/provider_api.h"
 #include "order/views.h"
-#include "skald/isolation.h"
+#include "skald/lock_view.h"
 #include "skald/saga_view.h"
 #include "support/test_database.h"
 
