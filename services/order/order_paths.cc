@@ -131,20 +131,11 @@ std::optional<Position> position_of(const Page& page) {
   return position;
 }
 
-std::optional<Status> status_filter(const Request& request) {
-  const auto text = request.query_value("status");
-  if (!text) return std::nullopt;
-  Status status{};
-  if (!boost::describe::enum_from_string(text->c_str(), status))
-    throw Invalid("BAD_STATUS", "status must be PENDING, CONFIRMED, FAILED or CANCELLED");
-  return status;
-}
-
 // Newest first; customers get their own.
 std::vector<Order> list_orders(Transaction& tx, const Request& request, const Page& page) {
   auto customer = request.query_value("customer");
   if (!request.caller.may_see(customer.value_or(""))) customer = request.caller.subject;
-  const auto status = status_filter(request);
+  const auto status = skald::enum_filter<Status>(request, "status", "BAD_STATUS");
   const auto position = position_of(page);
   skald::Conditions conditions;
   if (customer) conditions.add("customer = " + conditions.bind(*customer));
