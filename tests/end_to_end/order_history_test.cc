@@ -37,8 +37,8 @@ TEST_P(OrderHistory, WhoIsRefusedBecauseOfUnitsThatComeBackWasToldSo) {
   offer("lamp", 5);
   provider(R"({"latencyMs":250,"declineRate":1})");
   const auto holder = place("lamp", 3);
-  EXPECT_EQ(reason_of(place("lamp", 3, R"(,"whenBusy":"reject")")), "BUSY");
-  EXPECT_EQ(reason_of(place("lamp", 6)), "SOLD_OUT");
+  EXPECT_EQ(reason_of(ended(place("lamp", 3, R"(,"whenBusy":"reject")").id)), "BUSY");
+  EXPECT_EQ(reason_of(ended(place("lamp", 6).id)), "SOLD_OUT");
   EXPECT_EQ(ended(holder.id).status, Status::FAILED);
   expect_invariants();
 }

@@ -135,7 +135,7 @@ TEST_P(PlaceOrder, EachOrderThatEndsBusyIsCountedOnceWhereALockRefusesIt) {
       call("POST", "/order/orders", R"({"sku":"lamp","quantity":1,"lock":"exclusive","whenBusy":"reject"})");
   EXPECT_EQ(rejected.status, 409);
   EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 1);
-  EXPECT_EQ(reason_of(place("lamp", 1, R"(,"whenBusy":"reject")")), "BUSY");
+  EXPECT_EQ(reason_of(ended(place("lamp", 1, R"(,"whenBusy":"reject")").id)), "BUSY");
   EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 2);
   EXPECT_EQ(reason_of(ended(place("lamp", 1, R"(,"whenBusy":"retry")").id)), "BUSY");
   until([&] { return metrics_.of("order_rejected_busy_total") == 3; }, "the count of the one that tried");
@@ -148,11 +148,11 @@ TEST_P(PlaceOrder, EachOrderThatIsShortOfUnitsIsCountedOnceByItsReason) {
   offer("lamp", 5);
   provider(R"({"latencyMs":500})");
   place("lamp", 4);
-  EXPECT_EQ(reason_of(place("lamp", 3, R"(,"whenBusy":"reject")")), "BUSY");
+  EXPECT_EQ(reason_of(ended(place("lamp", 3, R"(,"whenBusy":"reject")").id)), "BUSY");
   EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 1);
   EXPECT_EQ(reason_of(ended(place("lamp", 3, R"(,"whenBusy":"retry")").id)), "BUSY");
   until([&] { return metrics_.of("order_rejected_busy_total") == 2; }, "the count of the one that tried");
-  EXPECT_EQ(reason_of(place("lamp", 6)), "SOLD_OUT");
+  EXPECT_EQ(reason_of(ended(place("lamp", 6).id)), "SOLD_OUT");
   EXPECT_EQ(metrics_.of("order_rejected_sold_out_total"), 1);
   EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 2);
 }
