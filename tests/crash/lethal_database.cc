@@ -14,8 +14,11 @@ namespace {
 }  // namespace
 
 void LethalDatabase::expect(Doom doom) {
-  const std::lock_guard lock(mutex_);
-  while (condemned_) pause();  // too late: nobody is to be told that this process lives
+  std::unique_lock lock(mutex_);
+  if (condemned_) {  // too late: nobody is to be told that this process lives
+    lock.unlock();   // what follows its last commit may write, too
+    for (;;) pause();
+  }
   doom_ = std::move(doom);
   met_.clear();
   met_in_order_.items.clear();
