@@ -122,6 +122,7 @@ void Lane::check(const std::string& what) {
 }
 
 void Lane::check_books() {
+  if (stories_ == 0) return;  // other lanes were faster
   std::map<order::ChargeStatus, int> charges;
   for (const order::Charge& charge : scene_.charges()) ++charges[charge.status];
   const int kept = story_.end == order::Status::CONFIRMED ? stories_ : 0;
