@@ -20,6 +20,29 @@ TEST_P(RelayTest, AnEventGoesThroughItsConsumersAndThenToItsBus) {
   EXPECT_EQ(bus_.sent, std::vector<std::string>{"e1"});
 }
 
+TEST_P(RelayTest, WhereManyComeAtOnceItRestsBetweenItsPasses) {
+  const auto emit_many = [this](int from, int to) {
+    for (int i = from; i < to; ++i) emit("e" + std::to_string(i), "local", "k" + std::to_string(i));
+  };
+  emit_many(0, 7);
+  run();
+  emit_many(7, 8);
+  run();
+  EXPECT_EQ(handled_, 8) << "few are handled as they come";
+  emit_many(10, 18);
+  run();
+  EXPECT_EQ(handled_, 16);
+  EXPECT_TRUE(relay_.rests());
+  emit_many(20, 21);
+  const Duration rest = relay_.run_once();
+  EXPECT_EQ(handled_, 16);
+  ASSERT_GT(rest, Duration::zero());
+  clock_.at += rest;
+  EXPECT_FALSE(relay_.rests());
+  run();
+  EXPECT_EQ(handled_, 17) << "what came meanwhile is not forgotten";
+}
+
 TEST_P(RelayTest, NothingIsSentThatItsConsumersFoundInAnothersPartition) {
   emit("e1");
   relay_.run_once();  // claims
