@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kCalmRate = 50, kHighRate = 400;
 constexpr int kFollowedOfMany = 20;
-constexpr BookingLoad kWarmUp{.rate = kCalmRate, .seconds = 4};
+constexpr BookingLoad kWarmUpLoad{.rate = kCalmRate, .seconds = 4};
 
 Target at_most(double value) { return {Target::Kind::at_most, value}; }
 Target at_least(double value) { return {Target::Kind::at_least, value}; }
@@ -75,7 +75,7 @@ void measure_embedded_bookings(const Options& options, Report& report) {
                  "one `skald serve` with the four services, a SQLite file each; every booking followed "
                  "by its event stream");
   const BookingSite site(BookingSite::Kind::embedded);
-  run_bookings(site, kWarmUp);
+  run_bookings(site, kWarmUpLoad);
   const BookingRun run = run_bookings(site, {.rate = kCalmRate, .seconds = options.seconds});
   tell("Embedded", run, report);
   tell_cpu("Embedded", run, report);
@@ -90,7 +90,7 @@ void measure_distributed_bookings(const Options& options, Report& report) {
                  "server, NATS JetStream, the generator: all on this machine; at 400/s one booking in " +
                      std::to_string(kFollowedOfMany) + " is followed");
   const BookingSite site(BookingSite::Kind::distributed);
-  run_bookings(site, kWarmUp);
+  run_bookings(site, kWarmUpLoad);
   const BookingRun calm = run_bookings(site, {.rate = kCalmRate, .seconds = options.seconds});
   tell("Distributed", calm, report);
   tell_cpu("Distributed", calm, report);

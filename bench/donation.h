@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <string>
 
+#include "skald/database.h"
+
 namespace bench {
 
 inline constexpr const char* kDonationSchema =
     "CREATE TABLE bench_request (request_id TEXT PRIMARY KEY, donation_id TEXT NOT NULL);"
     "CREATE TABLE bench_donation (id TEXT PRIMARY KEY, donor TEXT NOT NULL, amount BIGINT NOT NULL, created_at BIGINT "
     "NOT NULL);";
+inline const skald::Migration kDonationMigration{
+    .version = 1, .name = "donation", .sql = kDonationSchema, .postgres_sql = ""};
 inline constexpr const char* kInsertRequest =
     "INSERT INTO bench_request (request_id, donation_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 inline constexpr const char* kInsertDonation =

@@ -6,7 +6,7 @@
 namespace bench {
 namespace {
 
-constexpr double kWarmUp = 1.5;
+constexpr double kDeliveryWarmUp = 1.5;
 
 // One run, as shares of one core where it is CPU.
 struct Run {
@@ -18,11 +18,11 @@ struct Run {
 Run run_once(Server& server, const Contestant& contestant, double seconds) {
   Match match(server, contestant);
   const auto consumer = match.consumer();
-  const auto producer = match.producer(0, kWarmUp + seconds + 0.5);
+  const auto producer = match.producer(0, kDeliveryWarmUp + seconds + 0.5);
   consumer->tell("go");
   sleep_for_seconds(0.5);
   producer->tell("go");
-  sleep_for_seconds(kWarmUp);
+  sleep_for_seconds(kDeliveryWarmUp);
 
   const CpuWatch cpu({producer->pid(), consumer->pid()}, server.postmaster());
   const std::int64_t from = now_ns();

@@ -8,17 +8,17 @@ namespace bench {
 namespace {
 
 constexpr double kSlowRate = 50;
-constexpr double kWarmUp = 1;
+constexpr double kLatencyWarmUp = 1;
 constexpr double kSlowSeconds = 20;  // at the least: its p99 is otherwise the worst hiccup of the machine
 
 // Milliseconds from commit to commit, of the events after the warm-up.
 std::vector<double> latencies(Server& server, const Contestant& contestant, double rate, double seconds) {
   Match match(server, contestant);
   const auto consumer = match.consumer();
-  const auto producer = match.producer(rate, kWarmUp + seconds);
+  const auto producer = match.producer(rate, kLatencyWarmUp + seconds);
   consumer->tell("go");
   sleep_for_seconds(1);
-  const std::int64_t counted_from = now_ns() + static_cast<std::int64_t>(kWarmUp * 1e9);
+  const std::int64_t counted_from = now_ns() + static_cast<std::int64_t>(kLatencyWarmUp * 1e9);
   producer->tell("go");
   producer->expect("done");
   sleep_for_seconds(0.7);  // longer than any contestant's poll

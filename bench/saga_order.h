@@ -21,6 +21,8 @@ inline constexpr const char* kOrderSchema =
     "WITH RECURSIVE p(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM p WHERE x + 1 < 10000) "
     "INSERT INTO bench_stock (sku, quantity) SELECT x, 1000000000 FROM p;";
 
+inline const skald::Migration kOrderMigration{.version = 1, .name = "orders", .sql = kOrderSchema, .postgres_sql = ""};
+
 inline constexpr const char* kCreateOrder =
     "INSERT INTO bench_order (id, sku, quantity, status) VALUES ($1, $2, 1, 'NEW')";
 inline constexpr const char* kReserveStock =

@@ -17,8 +17,6 @@ constexpr int kWaits = 200;
 constexpr std::int64_t kSku = 1;
 constexpr double kLookSeconds = 0.001;
 
-const skald::Migration kMigration{.version = 1, .name = "orders", .sql = kOrderSchema, .postgres_sql = ""};
-
 skald::Saga<PlaceOrder> waiting_for_units() {
   return skald::Saga<PlaceOrder>("bench.buyer")
       .local("reserve stock",
@@ -75,7 +73,8 @@ class Finish final : public skald::Observer {
 class Waits {
  public:
   Waits(skald::Env env, skald::Database& db, Finish& finish) : db_(db), finish_(finish), engine_(env, db, {}) {
-    if (db_.dialect() == skald::Dialect::sqlite) db_.migrate("bench", {&kMigration, 1});  // Server::create() did it
+    if (db_.dialect() == skald::Dialect::sqlite)
+      db_.migrate("bench", {&kOrderMigration, 1});  // Server::create() did it
     engine_.sagas().add(buyer_);
     engine_.sagas().add(holder_);
     engine_.sagas().add(next_);

@@ -27,12 +27,10 @@ Name parse(const std::string& text) {
   return {text.substr(0, first), text.substr(first + 1, second - first - 1), std::stoi(text.substr(second + 1))};
 }
 
-const skald::Migration kMigration{.version = 1, .name = "orders", .sql = kOrderSchema, .postgres_sql = ""};
-
 std::unique_ptr<skald::Database> open(skald::Env env, const std::string& url, int connections) {
   if (url.starts_with("postgres")) return skald::open_postgres(env, {.url = url, .connections = connections});
   auto db = skald::open_sqlite(env, {.path = url});
-  db->migrate("bench", {&kMigration, 1});
+  db->migrate("bench", {&kOrderMigration, 1});
   return db;
 }
 

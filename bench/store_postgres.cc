@@ -12,8 +12,6 @@ namespace {
 
 constexpr int kConnections = 8;
 
-const skald::Migration kMigration{.version = 1, .name = "donation", .sql = kDonationSchema, .postgres_sql = ""};
-
 // Donations per second, by 8 threads.
 double rate_of(double seconds, const std::function<void(int worker, std::int64_t n)>& donate) {
   const std::int64_t begun = now_ns();
@@ -23,7 +21,7 @@ double rate_of(double seconds, const std::function<void(int worker, std::int64_t
 
 double by_skald(skald::Env env, const std::string& url, double seconds) {
   const auto db = skald::open_postgres(env, {.url = url, .connections = kConnections});
-  db->migrate("bench", {&kMigration, 1});
+  db->migrate("bench", {&kDonationMigration, 1});
   skald::Engine engine(env, *db, {.works = false});
   return rate_of(seconds, [&](int, std::int64_t n) {
     const std::string id = donation_id(n), request = "r" + id, donor = donor_of(n);
@@ -56,7 +54,7 @@ void donate(PreparedSql& sql, std::int64_t n) {
 double by_hand(skald::Env env, const std::string& url, double seconds, bool pipelined) {
   {
     const auto db = skald::open_postgres(env, {.url = url});
-    db->migrate("bench", {&kMigration, 1});
+    db->migrate("bench", {&kDonationMigration, 1});
     skald::Engine engine(env, *db, {.works = false});
   }
   std::vector<std::unique_ptr<PreparedSql>> hands;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kCallers = 64;
 
-const skald::Migration kMigration{.version = 1, .name = "donation", .sql = kDonationSchema, .postgres_sql = ""};
-
 struct Speed {
   double rate;    // donations per second
   double cpu_us;  // of this process for one donation: hardly depends on what else runs
@@ -33,7 +31,7 @@ class Meter {
 
 Speed by_skald(skald::Env env, const std::string& path, double seconds) {
   const auto db = skald::open_sqlite(env, {.path = path});
-  db->migrate("bench", {&kMigration, 1});
+  db->migrate("bench", {&kDonationMigration, 1});
   skald::Engine engine(env, *db, {.works = false});
   const Meter meter;
   const auto donations = closed_loop(kCallers, seconds, [&](int, std::int64_t n) {
@@ -73,7 +71,7 @@ class Hand {
 Speed by_hand(skald::Env env, const std::string& path, double seconds, int per_commit) {
   {  // the same schema, indexes included
     const auto db = skald::open_sqlite(env, {.path = path});
-    db->migrate("bench", {&kMigration, 1});
+    db->migrate("bench", {&kDonationMigration, 1});
     skald::Engine engine(env, *db, {.works = false});
   }
   Hand hand(path);

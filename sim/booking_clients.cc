@@ -7,7 +7,6 @@
 namespace skald::sim {
 namespace {
 
-const Caller kAdmin{.role = Role::admin, .subject = "ada"};
 constexpr int kCustomers = 5, kWishesMax = 60;
 
 Caller customer(const std::string& name) { return {.role = Role::customer, .subject = name}; }

@@ -12,6 +12,8 @@
 
 namespace skald::sim {
 
+inline const Caller kAdmin{.role = Role::admin, .subject = "ada"};
+
 class BookingDisks {
  public:
   explicit BookingDisks(Stage& stage) {

@@ -10,7 +10,6 @@ namespace {
 constexpr Duration kHealingMax = 900s;
 constexpr int kHealingDecisionsMax = 30000;
 constexpr int kRoundsMax = 20;
-const Caller kAdmin{.role = Role::admin, .subject = "ada"};
 
 }  // namespace
 

@@ -24,15 +24,15 @@ std::optional<std::string> donor_filter(const Request& request) {
   return donor;
 }
 
-struct Position {
+struct ListPosition {
   std::int64_t created_at = 0;
   std::string request_id;
 };
 
-std::optional<Position> position_of(const Page& page) {
+std::optional<ListPosition> position_of(const Page& page) {
   if (!page.cursor) return std::nullopt;
   const auto parts = page.after(2);
-  Position position{0, parts[1]};
+  ListPosition position{0, parts[1]};
   const auto [end, error] = std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), position.created_at);
   if (error != std::errc() || end != parts[0].data() + parts[0].size() || !is_request_id(position.request_id))
     throw Invalid("BAD_CURSOR", "cursor is not one that this list has given; start again without it");

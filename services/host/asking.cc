@@ -22,12 +22,12 @@ std::string lines_of(const std::deque<std::string>& topics) {
 bool only_reads(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 // One of so many at once, while it lives.
-class Place {
+class Share {
  public:
-  Place(std::atomic<std::size_t>& taken, std::size_t most) : taken_(taken), got_(taken.fetch_add(1) < most) {}
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  ~Place() { --taken_; }
+  Share(std::atomic<std::size_t>& taken, std::size_t most) : taken_(taken), got_(taken.fetch_add(1) < most) {}
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+  ~Share() { --taken_; }
   bool got() const { return got_; }
 
  private:
@@ -74,8 +74,8 @@ Asking::Ask Asking::remote_service(const std::string& name, Duration timeout) {
   ask_subject(name);  // throws where it cannot be one
   const auto taken = std::make_shared<std::atomic<std::size_t>>(0);
   return [this, name, timeout, taken](const Request& request) {
-    const Place place(*taken, options_.open_max);
-    return place.got() ? ask(name, request, timeout) : overloaded(name, request);
+    const Share share(*taken, options_.open_max);
+    return share.got() ? ask(name, request, timeout) : overloaded(name, request);
   };
 }
 

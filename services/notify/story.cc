@@ -5,7 +5,7 @@
 namespace notify {
 namespace {
 
-skald::StoryPart tell(skald::Transaction& tx, const std::string& name) {
+skald::StoryPart notifications(skald::Transaction& tx, const std::string& name) {
   skald::StoryPart out;
   for (const auto& one : tx.select<Notification>("WHERE booking_id = $1 ORDER BY at, id", name))
     out.lines.push_back(
@@ -17,6 +17,6 @@ skald::StoryPart tell(skald::Transaction& tx, const std::string& name) {
 
 }  // namespace
 
-void add_story(skald::Engine& engine) { engine.tell(tell); }
+void add_story(skald::Engine& engine) { engine.tell(notifications); }
 
 }  // namespace notify

@@ -24,7 +24,7 @@ std::int64_t place_of(const Position& position) {
   return place;
 }
 
-std::vector<Commit> list(Engine& engine, const Request&, const Position& after, std::size_t limit) {
+std::vector<Commit> commits_of(Engine& engine, const Request&, const Position& after, std::size_t limit) {
   const std::int64_t place = place_of(after);
   std::vector<Commit> out;
   auto operations =
@@ -47,7 +47,7 @@ Listing<OfService<checker::Operation>> flattened(Listing<OfService<Commit>> comm
 
 void add_history_paths(Routes& routes, const Engines& engines) {
   const EngineList<Commit> commits{
-      .rows = list, .position = [](const Commit& commit) { return Position{std::to_string(commit.at)}; }};
+      .rows = commits_of, .position = [](const Commit& commit) { return Position{std::to_string(commit.at)}; }};
   routes.get(
       "/api/history", Access::admin,
       describe<void, Listing<OfService<checker::Operation>>>(

@@ -9,14 +9,16 @@
 namespace skald::http {
 namespace {
 
-constexpr std::string_view kSecret = "a secret of the tests, long enough";
+constexpr std::string_view kTokenSecret = "a secret of the tests, long enough";
 const Time kNow = from_micros(1'800'000'000'000'000);
 
-std::string token_for(Role role, Time expires = kNow + 1h) { return sign_token(kSecret, {"kim", role, kNow, expires}); }
+std::string token_for(Role role, Time expires = kNow + 1h) {
+  return sign_token(kTokenSecret, {"kim", role, kNow, expires});
+}
 
 std::string signed_by_hand(std::string_view header, std::string_view payload) {
   const std::string part = base64url(header) + '.' + base64url(payload);
-  const Digest digest = hmac_sha256(kSecret, part);
+  const Digest digest = hmac_sha256(kTokenSecret, part);
   return part + '.' + base64url(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
 }
 
@@ -30,11 +32,11 @@ std::string code_of(const std::function<void()>& body) {
 }
 
 std::string verdict(std::string_view token, Time now = kNow) {
-  return code_of([&] { verify_token(kSecret, token, now); });
+  return code_of([&] { verify_token(kTokenSecret, token, now); });
 }
 
 TEST(Jwt, ASignedTokenIsVerifiedWithItsClaims) {
-  const Claims claims = verify_token(kSecret, token_for(Role::admin), kNow);
+  const Claims claims = verify_token(kTokenSecret, token_for(Role::admin), kNow);
   EXPECT_EQ(claims.subject, "kim");
   EXPECT_EQ(claims.role, Role::admin);
   EXPECT_EQ(claims.expires_at, kNow + 1h);
@@ -83,7 +85,7 @@ TEST(Jwt, AnyChangedCharacterBreaksTheToken) {
 
 struct Admission : testing::Test {
   FakeEnv fake;
-  Authenticator guarded{fake.env, std::string(kSecret)};
+  Authenticator guarded{fake.env, std::string(kTokenSecret)};
   Authenticator open{fake.env, std::nullopt};
 
   static Request with(const std::string& authorization) {
@@ -121,7 +123,7 @@ TEST_F(Admission, WithoutASecretNoTokenIsTheAdminAndEveryTokenIsRefused) {
 }
 
 TEST_F(Admission, WithASecretThatNobodyConfiguredTokensCountAndNeedNotBeThere) {
-  const Authenticator local(fake.env, std::string(kSecret), Authenticator::Tokenless::admin);
+  const Authenticator local(fake.env, std::string(kTokenSecret), Authenticator::Tokenless::admin);
   EXPECT_EQ(local.admit(with(""), Access::admin).subject, "local-admin");
   EXPECT_EQ(refusal(local, "Bearer " + token_for(Role::customer), Access::admin), "FORBIDDEN_ROLE");
   EXPECT_EQ(refusal(local, "Bearer nonsense", Access::customer), "BAD_TOKEN");

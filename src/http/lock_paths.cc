@@ -4,7 +4,7 @@
 namespace skald::http {
 namespace {
 
-std::vector<LockView> list(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
+std::vector<LockView> locks(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
   LockFilter filter{.resource = request.query_value("resource"),
                     .key = request.query_value("key"),
                     .saga_id = request.query_value("sagaId"),
@@ -19,7 +19,7 @@ std::vector<LockView> list(Engine& engine, const Request& request, const Positio
 void add_lock_paths(Routes& routes, const Engines& engines) {
   add_list<LockView>(routes, engines, "/api/locks", "Semantic locks: who holds them, since when, and who waits",
                      {"resource", "key", "sagaId"},
-                     {.rows = list,
+                     {.rows = locks,
                       .position = [](const LockView& lock) { return Position{lock.resource, lock.key, lock.saga_id}; },
                       .fields = 3});
 }

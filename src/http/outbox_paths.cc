@@ -87,7 +87,7 @@ EntryDetail detail_of(Transaction& tx, const Entry& e) {
   return out;
 }
 
-std::vector<EntryView> list(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
+std::vector<EntryView> entries(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
   const tables::outbox::Filter filter{.status = enum_filter<EntryStatus>(request, "status"),
                                       .type = request.query_value("type"),
                                       .key = request.query_value("key"),
@@ -116,7 +116,7 @@ Response show(const Engines& engines, const Request& request) {
 void add_outbox_paths(Routes& routes, const Engines& engines) {
   add_list<EntryView>(routes, engines, "/api/outbox", "Events and what became of them, newest first",
                       {"status", "type", "key"},
-                      {.rows = list, .position = [](const EntryView& row) { return Position{row.id}; }});
+                      {.rows = entries, .position = [](const EntryView& row) { return Position{row.id}; }});
   routes.get("/api/outbox/{id}", Access::admin,
              describe<void, OfService<EntryDetail>>("One event with its attempts", 200, {"service"}),
              [engines](const Request& request) { return show(engines, request); });

@@ -56,7 +56,7 @@ std::optional<SagaBody> find(Engine& engine, Transaction& tx, const std::string&
 
 [[noreturn]] void refuse_unknown() { throw NotFound("SAGA_NOT_FOUND", "there is no saga with this id"); }
 
-std::vector<SagaBody> list(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
+std::vector<SagaBody> sagas(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
   const SagaFilter filter{.status = enum_filter<SagaStatus>(request, "status"),
                           .type = request.query_value("type"),
                           .key = request.query_value("key"),
@@ -119,7 +119,7 @@ WriteChoice changed_by(const Engines& engines, Change change) {
 void add_saga_paths(Routes& routes, const Engines& engines) {
   add_list<SagaBody>(routes, engines, "/api/sagas", "Sagas and how far they are, newest first",
                      {"status", "type", "key", "code"},
-                     {.rows = list, .position = [](const SagaBody& row) { return Position{row.id}; }});
+                     {.rows = sagas, .position = [](const SagaBody& row) { return Position{row.id}; }});
   routes.get("/api/sagas/{id}", Access::admin,
              describe<void, OfService<SagaBody>>("One saga with its state and steps", 200, {"service"}),
              [engines](const Request& request) { return show(engines, request); });

@@ -122,18 +122,13 @@ class WakeUp final : public Emission {
   }
 };
 
-template <class P>
-std::unique_ptr<Play> make(Stage& stage) {
-  return std::make_unique<P>(stage);
-}
-
 }  // namespace
 
 void add_emit_scenarios(std::vector<Scenario>& out) {
-  out.push_back({"emit", "two producers commit to one key while a relay reads", 3, {}, make<SameKey>});
+  out.push_back({"emit", "two producers commit to one key while a relay reads", 3, {}, make_play<SameKey>});
   out.push_back(
-      {"skip", "two producers commit to two keys of one partition while a relay reads", 3, {}, make<TwoKeys>});
-  out.push_back({"wake", "a producer commits while a relay is about to sleep", 2, {}, make<WakeUp>});
+      {"skip", "two producers commit to two keys of one partition while a relay reads", 3, {}, make_play<TwoKeys>});
+  out.push_back({"wake", "a producer commits while a relay is about to sleep", 2, {}, make_play<WakeUp>});
 }
 
 }  // namespace skald::test

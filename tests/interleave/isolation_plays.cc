@@ -97,17 +97,13 @@ class Numbers final : public Play {
   std::atomic<int> refused_ = 0;
 };
 
-template <class P>
-std::unique_ptr<Play> make(Stage& stage) {
-  return std::make_unique<P>(stage);
-}
-
 }  // namespace
 
 void add_isolation_scenarios(std::vector<Scenario>& out) {
-  out.push_back({"barrier", "an action, its undo and its repetition come at once", 3, {}, make<Overtaking>});
-  out.push_back({"late-holder", "a lease ends while its holder acts and another wants it", 3, {}, make<LateHolder>});
-  out.push_back({"version-file", "two append to a version file and an early entry arrives", 3, {}, make<Numbers>});
+  out.push_back({"barrier", "an action, its undo and its repetition come at once", 3, {}, make_play<Overtaking>});
+  out.push_back(
+      {"late-holder", "a lease ends while its holder acts and another wants it", 3, {}, make_play<LateHolder>});
+  out.push_back({"version-file", "two append to a version file and an early entry arrives", 3, {}, make_play<Numbers>});
 }
 
 }  // namespace skald::test

@@ -91,18 +91,13 @@ class Handover final : public AtOneLock {
   }
 };
 
-template <class P>
-std::unique_ptr<Play> make(Stage& stage) {
-  return std::make_unique<P>(stage);
-}
-
 }  // namespace
 
 void add_lock_scenarios(std::vector<Scenario>& out) {
-  out.push_back({"lock-probe", "two sagas take a lock and give it back in one transaction", 2, {}, make<Probe>});
-  out.push_back({"lock-newcomer", "a lock is given back while another saga comes for it", 2, {}, make<Newcomer>});
-  out.push_back({"lock-grant", "a lock is given back while a waiter's time is over", 2, {}, make<GrantOrTimeout>});
-  out.push_back({"lock-handover", "two give a shared lock back that a third waits for", 2, {}, make<Handover>});
+  out.push_back({"lock-probe", "two sagas take a lock and give it back in one transaction", 2, {}, make_play<Probe>});
+  out.push_back({"lock-newcomer", "a lock is given back while another saga comes for it", 2, {}, make_play<Newcomer>});
+  out.push_back({"lock-grant", "a lock is given back while a waiter's time is over", 2, {}, make_play<GrantOrTimeout>});
+  out.push_back({"lock-handover", "two give a shared lock back that a third waits for", 2, {}, make_play<Handover>});
 }
 
 }  // namespace skald::test

@@ -237,24 +237,22 @@ class OneJob final : public Play {
   std::atomic<int> runs_ = 0;
 };
 
-template <class P, auto... args>
-std::unique_ptr<Play> make(Stage& stage) {
-  return std::make_unique<P>(stage, args...);
-}
-
 }  // namespace
 
 void add_row_scenarios(std::vector<Scenario>& out) {
-  out.push_back({"inbox", "the same event is handled by three sessions at once", 3, {}, make<Duplicate>});
-  out.push_back({"dead-letter", "one dead letter is replayed, replayed and discarded at once", 3, {}, make<Decisions>});
-  out.push_back({"import", "an event is imported and replayed, and imported elsewhere", 2, {}, make<Imports, false>});
-  out.push_back({"import-again", "the same of one that has died again", 2, {}, make<Imports, true>});
-  out.push_back({"api-key", "the same request with the same Idempotency-Key twice at once", 2, {}, make<OneKey, true>});
-  out.push_back({"api-key-reused", "two requests under one Idempotency-Key at once", 2, {}, make<OneKey, false>});
-  out.push_back({"act-key", "the same of what is no single transaction", 2, {}, make<OneAct, true>});
-  out.push_back({"act-key-reused", "two such requests under one Idempotency-Key", 2, {}, make<OneAct, false>});
-  out.push_back({"save", "two sessions read a row and save it", 2, {}, make<Savers>});
-  out.push_back({"job", "three sessions look at a job that is due", 3, {}, make<OneJob>});
+  out.push_back({"inbox", "the same event is handled by three sessions at once", 3, {}, make_play<Duplicate>});
+  out.push_back(
+      {"dead-letter", "one dead letter is replayed, replayed and discarded at once", 3, {}, make_play<Decisions>});
+  out.push_back(
+      {"import", "an event is imported and replayed, and imported elsewhere", 2, {}, make_play<Imports, false>});
+  out.push_back({"import-again", "the same of one that has died again", 2, {}, make_play<Imports, true>});
+  out.push_back(
+      {"api-key", "the same request with the same Idempotency-Key twice at once", 2, {}, make_play<OneKey, true>});
+  out.push_back({"api-key-reused", "two requests under one Idempotency-Key at once", 2, {}, make_play<OneKey, false>});
+  out.push_back({"act-key", "the same of what is no single transaction", 2, {}, make_play<OneAct, true>});
+  out.push_back({"act-key-reused", "two such requests under one Idempotency-Key", 2, {}, make_play<OneAct, false>});
+  out.push_back({"save", "two sessions read a row and save it", 2, {}, make_play<Savers>});
+  out.push_back({"job", "three sessions look at a job that is due", 3, {}, make_play<OneJob>});
 }
 
 }  // namespace skald::test

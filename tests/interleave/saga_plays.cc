@@ -103,19 +103,16 @@ class FreedAgainstWait final : public Play {
   SagaCast cast_;
 };
 
-template <class P>
-std::unique_ptr<Play> make(Stage& stage) {
-  return std::make_unique<P>(stage);
-}
-
 }  // namespace
 
 void add_saga_scenarios(std::vector<Scenario>& out) {
-  out.push_back({"saga-take-over", "a saga is taken over while its owner runs two steps", 2, {}, make<FusedTakeOver>});
-  out.push_back({"saga-key", "two sagas of one business key are started at once", 2, {}, make<OneBusinessKey>});
-  out.push_back({"saga-signal", "a signal is sent while its saga begins to wait", 2, {}, make<SignalAgainstWait>});
-  out.push_back({"saga-freed", "something is freed while a saga begins to wait for it", 2, {}, make<FreedAgainstWait>});
-  out.push_back({"saga-child", "a child ends while its parent looks after it", 2, {}, make<ChildsEnd>});
+  out.push_back(
+      {"saga-take-over", "a saga is taken over while its owner runs two steps", 2, {}, make_play<FusedTakeOver>});
+  out.push_back({"saga-key", "two sagas of one business key are started at once", 2, {}, make_play<OneBusinessKey>});
+  out.push_back({"saga-signal", "a signal is sent while its saga begins to wait", 2, {}, make_play<SignalAgainstWait>});
+  out.push_back(
+      {"saga-freed", "something is freed while a saga begins to wait for it", 2, {}, make_play<FreedAgainstWait>});
+  out.push_back({"saga-child", "a child ends while its parent looks after it", 2, {}, make_play<ChildsEnd>});
 }
 
 }  // namespace skald::test

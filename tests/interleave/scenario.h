@@ -30,6 +30,12 @@ struct Scenario {
   std::function<std::unique_ptr<Play>(Stage&)> make;
 };
 
+// A Scenario::make: P(stage, args...).
+template <class P, auto... args>
+std::unique_ptr<Play> make_play(Stage& stage) {
+  return std::make_unique<P>(stage, args...);
+}
+
 // All of them; each file of plays adds its own.
 std::vector<Scenario> scenarios();
 void add_take_over_scenarios(std::vector<Scenario>& out);
