@@ -1,5 +1,5 @@
-// Unique ids that sort by time: 48 bits of milliseconds and 80 of chance, in
-// Crockford's base 32 (26 characters). What emit() draws for an event without one.
+// Unique ids that sort by time: 48 bits of milliseconds, 10 of the microsecond within, and 70
+// of chance, in Crockford's base 32 (26 characters). What emit() draws for an event without one.
 #pragma once
 
 #include <string>

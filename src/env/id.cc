@@ -6,15 +6,16 @@ namespace skald {
 
 std::string make_id(Time now, Random& random) {
   static constexpr char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-  const auto millis = static_cast<std::uint64_t>(to_micros(now) / 1000) & 0xffffffffffff;
+  const auto micros = static_cast<std::uint64_t>(to_micros(now));
   const std::uint64_t first = random.next(), second = random.next();
   std::string out(26, '0');
-  std::uint64_t time = millis;
-  for (int i = 9; i >= 0; --i, time >>= 5) out[static_cast<std::size_t>(i)] = digits[time & 31];
-  // 80 bits are 16 digits: 40 bits from each draw.
-  std::uint64_t left = first, right = second;
-  for (int i = 17; i >= 10; --i, left >>= 5) out[static_cast<std::size_t>(i)] = digits[left & 31];
-  for (int i = 25; i >= 18; --i, right >>= 5) out[static_cast<std::size_t>(i)] = digits[right & 31];
+  const auto write = [&](std::uint64_t value, std::size_t begin, std::size_t end) {
+    for (; end > begin; value >>= 5) out[--end] = digits[value & 31];
+  };
+  write(micros / 1000 & 0xffffffffffff, 0, 10);
+  write(micros % 1000, 10, 12);
+  write(first, 12, 18);
+  write(second, 18, 26);
   return out;
 }
 

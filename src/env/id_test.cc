@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace skald {
 namespace {
 
@@ -14,6 +16,23 @@ TEST(Id, OneThatWasMadeIsOneAndWhatCouldLeadElsewhereIsNot) {
   EXPECT_TRUE(is_id(std::string(64, 'x')));
   EXPECT_FALSE(is_id(std::string(65, 'x')));
   EXPECT_FALSE(is_id(std::string_view("a\0b", 3)));
+}
+
+TEST(Id, OnesOfDifferentMicrosecondsSortByTime) {
+  const auto random = system_random();
+  const Time start = system_clock()->now();
+  for (int i = 0; i < 3000; ++i) {
+    const Time now = start + i * 1us;
+    EXPECT_LT(make_id(now, *random), make_id(now + 1us, *random)) << i;
+  }
+}
+
+TEST(Id, OnesOfOneMicrosecondDiffer) {
+  const auto random = system_random();
+  const Time now = system_clock()->now();
+  std::set<std::string> ids;
+  for (int i = 0; i < 10'000; ++i) ids.insert(make_id(now, *random));
+  EXPECT_EQ(ids.size(), 10'000u);
 }
 
 }  // namespace
