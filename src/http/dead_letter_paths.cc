@@ -73,7 +73,8 @@ std::optional<State> state_filter(const Request& request) {
   return *text == "ANY" ? std::nullopt : enum_filter<State>(request, "state");
 }
 
-std::vector<DeadLetterView> dead_letters(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
+std::vector<DeadLetterView> dead_letters(Engine& engine, const Request& request, const Position& after,
+                                         std::size_t limit) {
   const tables::dead_letter::Filter filter{.state = state_filter(request),
                                            .reason = request.query_value("reason"),
                                            .type = request.query_value("type"),
@@ -128,9 +129,10 @@ Response import(const Engines& engines, const Request& request) {
 }  // namespace
 
 void add_dead_letter_paths(Routes& routes, const Engines& engines) {
-  add_list<DeadLetterView>(routes, engines, "/api/dead-letters", "Events that could not be delivered, newest first",
-                           {"state", "reason", "type", "key"},
-                           {.rows = dead_letters, .position = [](const DeadLetterView& row) { return Position{row.id}; }});
+  add_list<DeadLetterView>(
+      routes, engines, "/api/dead-letters", "Events that could not be delivered, newest first",
+      {"state", "reason", "type", "key"},
+      {.rows = dead_letters, .position = [](const DeadLetterView& row) { return Position{row.id}; }});
   routes.get("/api/dead-letters/{id}", Access::admin,
              describe<void, OfService<DeadLetterView>>("One dead letter", 200, {"service"}),
              [engines](const Request& request) { return show(engines, request); });
