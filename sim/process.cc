@@ -61,11 +61,7 @@ Process::Process(Surroundings around)
                true},
               {.patience = kSagaPatience}),
       acting_(membership_.view()) {
-  add_sagas(
-      registry_,
-      {around_.provider, [this](Duration time) { around_.wiring.pause(time, false); },
-       [this](Transaction& tx, std::string_view resource, std::string_view key) { runner_.freed(tx, resource, key); }},
-      stage_.plan);
+  add_sagas(registry_, {around_.provider, [this](Duration time) { around_.wiring.pause(time, false); }}, stage_.plan);
   for (const auto& [consumer, type] :
        {std::pair("ledger", "local.*"), std::pair("thanks", "local.*"), std::pair("mirror", "both.*")}) {
     routing_.add(Consumer{

@@ -86,10 +86,10 @@ void reserve(Local& step, SimOrder& order) {
     throw Busy("BUSY", "simulated: others have enough", std::nullopt, Shortage{"units", order.sku, 3s});
   throw Refused("SOLD_OUT", "simulated: not enough");
 }
-void give_back(const Reach& reach, Local& step, SimOrder& order) {
+void give_back(Local& step, SimOrder& order) {
   move_stock(step, order, "quantity = quantity + $2, reserved = reserved - $2");
   step->execute("DELETE FROM sim_reservation WHERE saga = $1", step.saga_id());
-  reach.freed(step.tx(), "units", order.sku);
+  step.freed("units", order.sku);
 }
 
 void confirm(Local& step, SimOrder& order) {
@@ -106,7 +106,7 @@ Saga<SimOrder> order_saga(const Reach& reach, const Plan& plan) {
       .local("create", does<SimOrder>(create_order))
       .undo(undoes<SimOrder>(fail_order))
       .local("reserve", does<SimOrder>(reserve))
-      .undo(undoes<SimOrder>([reach](Local& step, SimOrder& order) { give_back(reach, step, order); }))
+      .undo(undoes<SimOrder>(give_back))
       .holds("product", &SimOrder::sku, mode_of, when_busy_of)
       .remote("charge",
               [reach](Remote& step, SimOrder& order) {

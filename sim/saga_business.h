@@ -56,7 +56,6 @@ BOOST_DESCRIBE_STRUCT(SimTrip, (), (order, holds, stuck, grounded, heard, trail)
 struct Reach {
   Provider& provider;
   Provider::Wait wait;           // lets time pass in the process
-  std::function<void(Transaction& tx, std::string_view resource, std::string_view key)> freed;
 };
 void add_sagas(saga::Registry& registry, const Reach& reach, const Plan& plan);
 void create_saga_tables(Database& db);

@@ -25,18 +25,28 @@ struct StepContext {
   std::string traceparent = {};  // W3C trace context for what a remote step calls, or empty; emit() takes it by itself
 };
 
+// Something that steps may lack (Busy with a Shortage of the same two names).
+struct Freed {
+  std::string resource, key;
+};
+
 class Local {
  public:
-  Local(Transaction& tx, const StepContext& context) : tx_(tx), context_(context) {}
+  Local(Transaction& tx, const StepContext& context, std::vector<Freed>& freed)
+      : tx_(tx), context_(context), freed_(freed) {}
   Transaction& tx() const { return tx_; }
   Transaction* operator->() const { return &tx_; }
   const std::string& saga_id() const { return context_.saga_id; }
   const std::string& key() const { return context_.key; }
   const StepContext& context() const { return context_; }
+  // There is more of it once this step has committed: those that lack it look again. As
+  // Sagas::freed(), for the steps of sagas.
+  void freed(std::string resource, std::string key) { freed_.push_back({std::move(resource), std::move(key)}); }
 
  private:
   Transaction& tx_;
   const StepContext& context_;
+  std::vector<Freed>& freed_;
 };
 
 class Remote {

@@ -178,7 +178,7 @@ void Group::attempt(const Next& what, const std::function<void(Local&)>& code) {
   const std::size_t recorded = saga_.operations.size();
   try {
     const Recording recording(tx_, saga_, what);
-    Local step(tx_, context);
+    Local step(tx_, context, freed_);
     code(step);
   } catch (...) {
     trial_.met = Met{trouble_of(std::current_exception(), what), what.act, {}, std::exchange(step_span_, std::nullopt)};

@@ -54,6 +54,8 @@ class Group {
 
   // The sagas that became due by it.
   const std::vector<std::string>& woken() const { return woken_; }
+  // What its steps have freed.
+  const std::vector<Freed>& freed() const { return freed_; }
   // When this one wants to be woken.
   std::optional<Duration> wakes_in() const { return wakes_in_; }
 
@@ -88,6 +90,7 @@ class Group {
   SemanticLocks locks_;
   bool turned_back_ = false;
   std::vector<std::string> woken_;
+  std::vector<Freed> freed_;
   std::optional<Time> wake_at_;
   std::optional<Failure> parked_for_;
   std::optional<Duration> wakes_in_;

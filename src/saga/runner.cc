@@ -203,6 +203,7 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     std::optional<Instance> draft;
     After after{};
     std::optional<Duration> wakes_in;
+    std::vector<Freed> freed;
     bool others = false, came_before = false;
     try {
       db_.write(saga.definition->type, [&](Transaction& tx) {
@@ -214,6 +215,7 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
         after = group.run(hooks_.worker());
         wakes_in = group.wakes_in();
         others = !group.woken().empty();
+        freed = group.freed();
       });
     } catch (const PlaceTaken&) {
       trial.alone = true;
@@ -246,6 +248,7 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     saga.spans.clear();
     if (others) look_at(Duration::zero());
     if (wakes_in) look_at(*wakes_in);
+    for (const Freed& what : freed) wake_lacking(what);
     if (after == After::ended)
       env_.observer.count(saga.progress.undoing ? "sagas_compensated_total" : "sagas_completed_total");
     if (after == After::wait && could_close_circle(saga)) watch_for_circle(saga);

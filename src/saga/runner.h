@@ -72,7 +72,7 @@ class Runner {
 
   void run_in(Transaction& tx, Instance& saga, std::optional<std::string> signal);
   void look_after(Transaction& tx);
-  void wake_lacking(const std::string& resource, const std::string& key);
+  void wake_lacking(const Freed& what);
   bool ends_by(const tables::saga::Row& row, std::string_view signal) const;
   bool end_in(Transaction& tx, const tables::saga::Row& row, std::string_view payload);
   // While a newborn is in its starter's hands, its row is not taken for a lost one.

@@ -60,6 +60,7 @@ void Runner::run_in(Transaction& tx, Instance& saga, std::optional<std::string> 
   Group group(env_, tx, saga, trial, limits_);
   const After after = group.run({});
   if (!group.woken().empty()) look_after(tx);
+  for (const Freed& what : group.freed()) freed(tx, what.resource, what.key);
   if (group.wakes_in()) tx.after_commit([this, in = *group.wakes_in()] { look_at(in); });
   if (after == After::ended) tx.after_commit([this] { env_.observer.count("sagas_completed_total"); });
   for (const Span& span : saga.spans) tx.after_commit([this, span] { env_.observer.span(span); });
@@ -106,15 +107,15 @@ void Runner::signal(Transaction& tx, std::string_view saga_id, std::string_view 
 }
 
 void Runner::freed(Transaction& tx, std::string_view resource, std::string_view key) {
-  tx.after_commit([this, what = std::string(resource), which = std::string(key)] { wake_lacking(what, which); });
+  tx.after_commit([this, what = Freed{std::string(resource), std::string(key)}] { wake_lacking(what); });
 }
 
 // Marked and woken in two transactions: in one, this and a saga that begins to wait would lock
 // the same two rows in opposite orders.
-void Runner::wake_lacking(const std::string& resource, const std::string& key) {
+void Runner::wake_lacking(const Freed& what) {
   try {
     const auto ids = db_.write_result(
-        "freed", [&](Transaction& tx) { return tables::shortage::mark_freed(tx, resource, key, kWokenMax); });
+        "freed", [&](Transaction& tx) { return tables::shortage::mark_freed(tx, what.resource, what.key, kWokenMax); });
     if (ids.empty()) return;
     db_.write("wake", [&](Transaction& tx) { tables::saga::wake(tx, ids); });
   } catch (const Error&) {

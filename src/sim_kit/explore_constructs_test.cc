@@ -48,6 +48,43 @@ TEST_F(ExploreConstructsTest, ASignalThatNobodySendsLetsTheWaitRunOut) {
   EXPECT_TRUE(report.ok()) << report;
 }
 
+TEST_F(ExploreConstructsTest, WhatAnUndoFreesWakesWhoLacksIt) {
+  Time freed_at{};
+  const auto giver = Saga<Order>("shop.giver")
+                         .local("reserve", reserve)
+                         .undo([&](Local& step, Order& order) {
+                           put_back(step, order);
+                           step.freed("units", order.sku);
+                           freed_at = step->now();
+                         })
+                         .sleep("think", 5250ms)  // between two looks of the one that waits
+                         .local("decide", [](Local&, Order&) { throw Refused("NO", "not after all"); })
+                         .nothing_to_undo();
+  Time got_at{};
+  const auto taker =
+      Saga<Order>("shop.taker")
+          .local(
+              "take",
+              [&](Local& step, Order& order) {
+                if (step->execute("UPDATE shelf SET free = free - $2, sold = sold + $2 WHERE sku = $1 AND free >= $2",
+                                  order.sku, order.quantity) == 0)
+                  throw Busy("BUSY", "somebody else has them", std::nullopt, Shortage{"units", order.sku, 60s});
+                got_at = step->now();
+              })
+          .nothing_to_undo();
+  Scenario scene = scenario();
+  const Order all{.sku = "lamp", .quantity = kShelf};
+  scene.starts = {start(giver, all), start(taker, all)};
+  std::vector<Duration> waits;
+  scene.check = [&](Look& look) {
+    if (look.sagas().back().status == SagaStatus::COMPLETED) waits.push_back(got_at - freed_at);
+  };
+  const Report report = explore(scene);
+  EXPECT_TRUE(report.ok()) << report;
+  ASSERT_GT(waits.size(), 20u);
+  EXPECT_LT(waits.front(), 50ms) << "where nothing goes wrong it does not have to look by itself";
+}
+
 TEST_F(ExploreConstructsTest, AChildIsDisturbedLikeItsParent) {
   const auto child = order_saga();
   const auto saga = Saga<Trip>("trip")
