@@ -26,12 +26,12 @@ void look_at_order(Local& step, CancelOrder& cancelled) {
       skald::update_if_unchanged<&Order::cancel_saga>(step.tx(), cancelled.order_id, order->version, step.saga_id());
 }
 
-void give_back_stock(skald::Engine& engine, Local& step, CancelOrder& cancelled) {
+void give_back_stock(Local& step, CancelOrder& cancelled) {
   step->enqueue("UPDATE order_payment SET status = $2, refund_id = $3, refunded_at = $4 WHERE id = $1",
                 *cancelled.charge, PaymentStatus::REFUNDED, cancelled.refund, step->now());
   note(step.tx(), cancelled.order_id, step.saga_id(), "REFUNDED");
   give_back(step.tx(), {step.saga_id(), cancelled.order_id}, cancelled.items);
-  say_freed(engine, step.tx(), cancelled.items);
+  say_freed(step, cancelled.items);
 }
 
 void cancel_order(Local& step, CancelOrder& cancelled) {
@@ -40,8 +40,7 @@ void cancel_order(Local& step, CancelOrder& cancelled) {
 
 }  // namespace
 
-skald::Saga<CancelOrder> cancel_order_saga(skald::Engine& engine, std::shared_ptr<Payments> payments,
-                                           skald::Duration call_timeout) {
+skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, skald::Duration call_timeout) {
   using skald::Guard;
   return skald::Saga<CancelOrder>("order.cancel")
       .local("look at order", look_at_order)
@@ -59,8 +58,7 @@ skald::Saga<CancelOrder> cancel_order_saga(skald::Engine& engine, std::shared_pt
       .timeout(call_timeout)
       .pivot()
       .writes("payment", Guard::idempotency_key)
-      .local("give back stock",
-             [&engine](Local& step, CancelOrder& cancelled) { give_back_stock(engine, step, cancelled); })
+      .local("give back stock", give_back_stock)
       .writes("payment", Guard::idempotency_key)
       .writes("product", Guard::commutative)
       .local("cancel order", cancel_order)

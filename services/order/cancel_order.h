@@ -20,8 +20,6 @@ struct CancelOrder {
 };
 BOOST_DESCRIBE_STRUCT(CancelOrder, (), (order_id, when_busy, items, charge, refund, version))
 
-// `engine` must outlive it.
-skald::Saga<CancelOrder> cancel_order_saga(skald::Engine& engine, std::shared_ptr<Payments> payments,
-                                           skald::Duration call_timeout);
+skald::Saga<CancelOrder> cancel_order_saga(std::shared_ptr<Payments> payments, skald::Duration call_timeout);
 
 }  // namespace order

@@ -16,36 +16,49 @@ constexpr skald::Duration kWaitMax = std::chrono::seconds(2);
 
 Mover mover_of(const Local& step, const PlaceOrder& placed) { return {step.saga_id(), placed.order_id}; }
 
-void set_price(Local& step, PlaceOrder& placed) {
-  placed.amount = 0;
-  placed.currency.clear();
-  for (const Item& item : placed.items) {
+struct Price {
+  std::int64_t amount = 0;
+  std::string currency;
+  bool operator==(const Price&) const = default;
+};
+
+Price price_of(skald::Transaction& tx, std::span<const Item> items) {
+  Price price;
+  for (const Item& item : items) {
     // Not find<Product>(): that is a read of the stock, in the recorded history too, and what
     // others do to the stock of a product changes nothing about its price.
-    const skald::Rows offer = step->query("SELECT price, currency FROM order_product WHERE sku = $1", item.sku);
+    const skald::Rows offer = tx.query("SELECT price, currency FROM order_product WHERE sku = $1", item.sku);
     if (offer.empty()) throw Refused("PRODUCT_NOT_FOUND", "there is no product " + item.sku);
     const auto currency = offer.get<std::string>(0, 1);
-    if (!placed.currency.empty() && placed.currency != currency)
+    if (!price.currency.empty() && price.currency != currency)
       throw Refused("MIXED_CURRENCY", "one order is paid in one currency: order the others separately");
-    placed.currency = currency;
-    placed.amount += offer.get<std::int64_t>(0, 0) * item.quantity;
+    price.currency = currency;
+    price.amount += offer.get<std::int64_t>(0, 0) * item.quantity;
   }
+  return price;
 }
 
 void create_order(Local& step, PlaceOrder& placed) {
-  set_price(step, placed);
   const skald::Rows created = step->query(
       "INSERT INTO order_record (id, customer, items, amount, currency, status, saga_id, locking, when_busy, "
-      "created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 0) "
+      "created_at, updated_at, version) VALUES ($1, $2, $3, 0, '', $4, $5, $6, $7, $8, $8, 0) "
       "ON CONFLICT (id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, "
       "version = order_record.version + 1 WHERE order_record.saga_id = excluded.saga_id RETURNING version",
-      placed.order_id, placed.customer, skald::to_json(placed.items), placed.amount, placed.currency, Status::PENDING,
-      step.saga_id(), placed.locking, placed.when_busy, step->now());
+      placed.order_id, placed.customer, skald::to_json(placed.items), Status::PENDING, step.saga_id(), placed.locking,
+      placed.when_busy, step->now());
   if (created.empty()) throw Refused("ORDER_EXISTS", "order " + placed.order_id + " was placed by another saga");
   placed.version = created.get<std::int64_t>(0, 0);
   step->note({skald::RowAccess::Kind::write, "order", placed.order_id, std::nullopt, *placed.version});
   announce(step.tx(), mover_of(step, placed), placed.items);
   note(step.tx(), placed.order_id, step.saga_id(), "PENDING");
+}
+
+void price_order(Local& step, PlaceOrder& placed) {
+  const auto [amount, currency] = price_of(step.tx(), placed.items);
+  placed.amount = amount;
+  placed.currency = currency;
+  placed.version = skald::update_if_unchanged<&Order::amount, &Order::currency>(step.tx(), placed.order_id,
+                                                                                *placed.version, amount, currency);
 }
 
 // By the saga's reason, because not only steps refuse: the engine does so for a lock.
@@ -76,12 +89,16 @@ void reserve_stock(Local& step, PlaceOrder& placed) {
     if (placed.when_busy == BusyChoice::retry) throw skald::Busy(busy.code(), busy.what(), busy.retry_after);
     throw Refused(busy.code(), busy.what());
   }
+  // Reserved in this transaction, the products are its own until it ends: what is read of them
+  // now is what the customer pays.
+  if (price_of(step.tx(), placed.items) != Price{placed.amount, placed.currency})
+    throw skald::Stale("PRICE_CHANGED", "a price has changed since the order was priced: order again to see it");
   note(step.tx(), placed.order_id, step.saga_id(), "RESERVED");
 }
 
-void release_stock(skald::Engine& engine, Local& step, PlaceOrder& placed) {
+void release_stock(Local& step, PlaceOrder& placed) {
   release(step.tx(), mover_of(step, placed), placed.items);
-  say_freed(engine, step.tx(), placed.items);
+  say_freed(step, placed.items);
   note(step.tx(), placed.order_id, step.saga_id(), "RELEASED");
 }
 
@@ -99,9 +116,9 @@ void confirm_order(Local& step, PlaceOrder& placed) {
   change_status(step, placed.order_id, placed.version, Status::CONFIRMED);
 }
 
-// None before the order is there (it has no currency yet): an order that waits for a product,
+// None before the order is priced (it has no currency yet): an order that waits for a product,
 // or is refused for it, is one that its customer can look at.
-std::vector<std::string> skus_once_created(const PlaceOrder& placed) {
+std::vector<std::string> skus_once_priced(const PlaceOrder& placed) {
   std::vector<std::string> out;
   if (placed.currency.empty()) return out;
   for (const Item& item : placed.items) out.push_back(item.sku);
@@ -128,10 +145,15 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, 
       })
       .holds("order", &PlaceOrder::order_id, skald::exclusive)
       .writes("order")
+      .local("price order", price_order)
+      .nothing_to_undo()
+      .reads("price", Guard::reread)
+      .writes("order", Guard::optimistic)
       .local("reserve stock", reserve_stock)
-      .undo([&engine](Local& step, PlaceOrder& placed) { release_stock(engine, step, placed); })
+      .undo(release_stock)
+      .rereads("price order")
       .holds(
-          "product", skus_once_created,
+          "product", skus_once_priced,
           [](const PlaceOrder& placed) {
             return std::optional(placed.locking == LockChoice::exclusive ? skald::exclusive : skald::shared);
           },

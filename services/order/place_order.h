@@ -1,7 +1,8 @@
-// The saga order.place: create order (PENDING) -> reserve stock -> charge (the pivot)
-// -> confirm stock -> confirm order. From its first commit to its end it holds the
-// order, so that nobody cancels what is being placed, and its products: shared, since
-// its updates commute, or alone where that was asked for.
+// The saga order.place: create order (PENDING) -> price order -> reserve stock -> charge
+// (the pivot) -> confirm stock -> confirm order. From its first commit to its end it holds
+// the order, so that nobody cancels what is being placed, and its products: shared, since
+// its updates commute, or alone where that was asked for. Prices are held by nobody: where
+// one has changed before the units are reserved, the order is priced anew.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ struct PlaceOrder {
   std::vector<Item> items;               // a sku at most once
   LockChoice locking = LockChoice::none;
   BusyChoice when_busy = BusyChoice::wait;
-  std::int64_t amount = 0;               // set by the first step
+  std::int64_t amount = 0;               // set by pricing
   std::string currency;
   std::optional<std::string> charge;     // the provider's id
   std::optional<std::int64_t> version;   // of the order, as this saga has left it

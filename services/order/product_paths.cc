@@ -44,6 +44,14 @@ Response create_product(const Request& request, Transaction& tx) {
   return Response::json(201, view_of(tx, product));
 }
 
+Response change_price(const Request& request, Transaction& tx) {
+  const auto asked = request.as<NewPrice>();
+  check_price(asked.price);
+  tx.execute("UPDATE order_product SET price = $2, version = version + 1 WHERE sku = $1", product_of(tx, request).sku,
+             asked.price);
+  return Response::json(200, view_of(tx, product_of(tx, request)));
+}
+
 Response list_products(skald::Database& db, const Request& request) {
   const Page page = Page::of(request);
   std::vector<ProductView> views;
@@ -102,11 +110,14 @@ void add_product_paths(const ShopHandle& shop, skald::Router& router) {
               [shop](const Request& request, Transaction& tx) {
                 const auto asked = request.as<Restock>();
                 check_quantity(asked.quantity, kStockMax);
-                const Item added{product_of(tx, request).sku, asked.quantity};
-                restock(tx, "restock " + request.caller.subject.substr(0, 100), added.sku, added.quantity);
-                say_freed(shop->engine, tx, std::span(&added, 1));
+                const std::string sku = product_of(tx, request).sku;
+                restock(tx, "restock " + request.caller.subject.substr(0, 100), sku, asked.quantity);
+                shop->engine.sagas().freed(tx, kUnits, sku);
                 return Response::json(200, view_of(tx, product_of(tx, request)));
               });
+  router.post(db, "/order/products/{sku}/price", Access::admin,
+              skald::describe<NewPrice, ProductView>("Change a product's price for orders that are not reserved yet"),
+              change_price);
   router.get("/order/products/{sku}/versions", Access::admin,
              skald::describe<void, skald::Listing<VersionView>>("The product's version file"),
              [&db](const Request& request) { return list_versions(db, request); });

@@ -144,8 +144,8 @@ void give_back(Transaction& tx, const Mover& mover, std::span<const Item> items)
     version_file().append(tx, resource_of(item.sku), mover.saga_id, "RETURN", item.quantity, VersionStatus::COMPLETED);
 }
 
-void say_freed(skald::Engine& engine, Transaction& tx, std::span<const Item> items) {
-  for (const Item& item : items) engine.sagas().freed(tx, kUnits, item.sku);
+void say_freed(skald::Local& step, std::span<const Item> items) {
+  for (const Item& item : items) step.freed(std::string(kUnits), item.sku);
 }
 
 void restock(Transaction& tx, std::string_view who, const std::string& sku, std::int64_t quantity) {

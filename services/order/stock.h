@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "order/record.h"
-#include "skald/engine.h"
+#include "skald/saga.h"
 #include "skald/version_file.h"
 
 namespace order {
@@ -42,8 +42,8 @@ void confirm(skald::Transaction& tx, const Mover& mover, std::span<const Item> i
 // sold -> free: of an order that is cancelled.
 void give_back(skald::Transaction& tx, const Mover& mover, std::span<const Item> items);
 
-// Whoever waits for units of these looks again when the transaction has committed.
-void say_freed(skald::Engine& engine, skald::Transaction& tx, std::span<const Item> items);
+// Whoever waits for units of these looks again when the step has committed.
+void say_freed(skald::Local& step, std::span<const Item> items);
 
 // More free units. NotFound (PRODUCT_NOT_FOUND).
 void restock(skald::Transaction& tx, std::string_view who, const std::string& sku, std::int64_t quantity);

@@ -29,13 +29,17 @@ void check_quantity(std::int64_t quantity, std::int64_t most) {
   if (quantity < 1 || quantity > most) throw Invalid("BAD_QUANTITY", "quantity must be 1 to " + std::to_string(most));
 }
 
+void check_price(std::int64_t price) {
+  if (price < 1 || price > kPriceMax)
+    throw Invalid("BAD_PRICE",
+                  "price must be 1 to " + std::to_string(kPriceMax) + ", counted in the currency's minor unit");
+}
+
 void check(const NewProduct& product) {
   if (!is_sku(product.sku)) throw Invalid("BAD_SKU", "sku must be 1 to 64 letters, digits, '-', '_' or '.'");
   if (product.name.empty() || product.name.size() > kNameMax || has_control(product.name))
     throw Invalid("BAD_NAME", "name must be 1 to 200 bytes without control characters");
-  if (product.price < 1 || product.price > kPriceMax)
-    throw Invalid("BAD_PRICE",
-                  "price must be 1 to " + std::to_string(kPriceMax) + ", counted in the currency's minor unit");
+  check_price(product.price);
   if (product.currency.size() != 3 ||
       !std::ranges::all_of(product.currency, [](char c) { return c >= 'A' && c <= 'Z'; }))
     throw Invalid("BAD_CURRENCY", "currency must be an ISO 4217 code: three letters in upper case, such as EUR");

@@ -23,6 +23,11 @@ struct Restock {
 };
 BOOST_DESCRIBE_STRUCT(Restock, (), (quantity))
 
+struct NewPrice {
+  std::int64_t price = 0;
+};
+BOOST_DESCRIBE_STRUCT(NewPrice, (), (price))
+
 // AVAILABLE: nobody is at it. RESERVING, RESERVED: unfinished sagas want or hold units.
 enum class ProductStatus { AVAILABLE, RESERVING, RESERVED, SOLD_OUT };
 BOOST_DESCRIBE_ENUM(ProductStatus, AVAILABLE, RESERVING, RESERVED, SOLD_OUT)

@@ -41,6 +41,8 @@ TEST_P(OrderPaths, BadInputIsRefusedWithAClearCode) {
   refused(products, R"({"sku":"x","name":"x","price":1,"currency":"EUR","stock":-1})", 422, "BAD_STOCK");
   refused(products + "/lamp/restock", R"({"quantity":0})", 422, "BAD_QUANTITY");
   refused(products + "/nothing/restock", R"({"quantity":1})", 404, "PRODUCT_NOT_FOUND");
+  refused(products + "/lamp/price", R"({"price":0})", 422, "BAD_PRICE");
+  refused(products + "/nothing/price", R"({"price":1})", 404, "PRODUCT_NOT_FOUND");
   refused(orders + "/nothing/cancel", "", 404, "ORDER_NOT_FOUND");
   EXPECT_EQ(call("PUT", "/order/provider", R"({"errorRate":2})").status, 422);
   EXPECT_EQ(call("PUT", "/order/provider", R"({"permits":0})").status, 422);

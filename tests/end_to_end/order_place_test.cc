@@ -1,4 +1,6 @@
 // Placing and cancelling, from the path to the provider's books.
+#include <algorithm>
+
 #include "end_to_end/order_site.h"
 
 namespace skald::test {
@@ -95,6 +97,28 @@ TEST_P(PlaceOrder, AWaitingOrderGoesOnByItselfWhenTheHolderGivesUp) {
   provider(R"({"latencyMs":0,"declineRate":0})");
   const auto end = ended(second.id);  // it may have been at the provider before that had changed
   EXPECT_TRUE(end.status == Status::CONFIRMED || end.reason->code == "PAYMENT_DECLINED") << to_json(end);
+  expect_invariants();
+}
+
+TEST_P(PlaceOrder, APriceThatChangesBeforeTheUnitsAreReservedIsReadAgain) {
+  offer("lamp", 5, 100);
+  provider(R"({"latencyMs":500})");  // never answers in time: the holder holds on
+  const auto holder = place("lamp", 5);
+  const auto waiting = place("lamp", 2);
+  EXPECT_EQ(waiting.price.amount, 200);
+  EXPECT_EQ(call("POST", "/order/products/lamp/price", R"({"price":120})").status, 200);
+  provider(R"({"latencyMs":0})");
+  EXPECT_EQ(call("POST", "/order/products/lamp/restock", R"({"quantity":2})").status, 200);
+  const auto order = ended(waiting.id);
+  EXPECT_EQ(reason_of(order), "CONFIRMED");
+  EXPECT_EQ(order.price.amount, 240);
+  const auto steps = saga(order.saga_id).steps;
+  EXPECT_EQ(std::ranges::count(steps, "price order", &StepView::name), 2) << "it went back to the step that read";
+  EXPECT_TRUE(std::ranges::any_of(steps, [](const StepView& step) {
+    return step.name == "reserve stock" && step.error && step.error->find("PRICE_CHANGED") != std::string::npos;
+  }));
+  EXPECT_EQ(ended(holder.id).price.amount, 500) << "reserved before: the old price";
+  EXPECT_EQ(sandbox_.charged(), 740);
   expect_invariants();
 }
 
