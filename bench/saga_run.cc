@@ -7,7 +7,7 @@
 namespace bench {
 namespace {
 
-constexpr double kWarmUp = 2;    // enough for a JIT
+constexpr double kWarmUp = 2;    // seconds
 constexpr double kEdge = 0.5;    // so that nobody stops before the watch has ended
 
 struct Window {
@@ -16,8 +16,8 @@ struct Window {
 };
 
 // What happens after the warm-up.
-Window watch(const std::vector<pid_t>& pids, std::optional<pid_t> postmaster, double seconds) {
-  sleep_for_seconds(kWarmUp);
+Window watch(const std::vector<pid_t>& pids, std::optional<pid_t> postmaster, double warm_up, double seconds) {
+  sleep_for_seconds(warm_up);
   const CpuWatch cpu(pids, postmaster);
   const std::int64_t from = now_ns();
   sleep_for_seconds(seconds);
@@ -41,6 +41,32 @@ SagaRun evaluate(const std::vector<Stamp>& ended, const Window& window) {
   return run;
 }
 
+SagaRun run_once(Server& server, const SagaSeries& series, double seconds) {
+  std::optional<RestateServer::Ports> ports;
+  if (series.contestant.peer == "restate") ports = RestateServer::Ports::free();
+  Contestant told = series.contestant;
+  if (ports) told.peer += ":" + std::to_string(ports->ingress);
+  Match match(server, told);
+  std::optional<RestateServer> restate;
+  if (ports) restate.emplace(match.url(), *ports);
+  std::vector<std::unique_ptr<Child>> children;
+  std::vector<pid_t> pids;
+  if (restate) pids = restate->pids();
+  for (int i = 0; i < series.processes; ++i) {
+    children.push_back(match.sagas(series.in_flight, series.warm_up + seconds + kEdge, i));
+    pids.push_back(children.back()->pid());
+  }
+  for (const auto& child : children) child->tell("go");
+  const Window window = watch(pids, server.postmaster(), series.warm_up, seconds);
+  std::vector<Stamp> ended;
+  for (int i = 0; i < series.processes; ++i) {
+    children[static_cast<std::size_t>(i)]->expect("done");
+    const auto more = match.ended(i);
+    ended.insert(ended.end(), more.begin(), more.end());
+  }
+  return evaluate(ended, window);
+}
+
 }  // namespace
 
 SagaProcess::SagaProcess(const std::string& peer, const std::string& url, const std::string& times, int in_flight,
@@ -54,40 +80,14 @@ SagaProcess::SagaProcess(const std::string& peer, const std::string& url, const 
 
 SagaRun SagaProcess::run(std::optional<pid_t> postmaster) {
   child_.tell("go");
-  const Window window = watch({child_.pid()}, postmaster, seconds_);
+  const Window window = watch({child_.pid()}, postmaster, kWarmUp, seconds_);
   memory_ = memory_of_process(child_.pid());
   child_.expect("done");
   return evaluate(read_stamps(times_), window);
 }
 
-SagaRun run_sagas_once(Server& server, const Contestant& contestant, int in_flight, double seconds, int processes) {
-  std::optional<RestateServer::Ports> ports;
-  if (contestant.peer == "restate") ports = RestateServer::Ports::free();
-  Contestant told = contestant;
-  if (ports) told.peer += ":" + std::to_string(ports->ingress);
-  Match match(server, told);
-  std::optional<RestateServer> restate;
-  if (ports) restate.emplace(match.url(), *ports);
-  std::vector<std::unique_ptr<Child>> children;
-  std::vector<pid_t> pids;
-  if (restate) pids = restate->pids();
-  for (int i = 0; i < processes; ++i) {
-    children.push_back(match.sagas(in_flight, kWarmUp + seconds + kEdge, i));
-    pids.push_back(children.back()->pid());
-  }
-  for (const auto& child : children) child->tell("go");
-  const Window window = watch(pids, server.postmaster(), seconds);
-  std::vector<Stamp> ended;
-  for (int i = 0; i < processes; ++i) {
-    children[static_cast<std::size_t>(i)]->expect("done");
-    const auto more = match.ended(i);
-    ended.insert(ended.end(), more.begin(), more.end());
-  }
-  return evaluate(ended, window);
-}
-
 void SagaSeries::run(Server& server, double seconds) {
-  runs.push_back(run_sagas_once(server, contestant, in_flight, seconds, processes));
+  runs.push_back(run_once(server, *this, seconds));
   progress(contestant.name + ", " + std::to_string(in_flight * processes) + " in flight: " + number(runs.back().rate) +
            "/s, p50 " + number(runs.back().p50_ms, 2) + " ms");
 }

@@ -37,14 +37,12 @@ class SagaProcess {
   Child child_;
 };
 
-// On a database of its own. `in_flight` and connections are those of each process.
-SagaRun run_sagas_once(Server& server, const Contestant& contestant, int in_flight, double seconds, int processes = 1);
-
-// The runs of one contestant in a series of interleaved rounds.
+// The runs of one contestant in a series of interleaved rounds, each on a database of its own.
 struct SagaSeries {
   Contestant contestant;
-  int in_flight = kInFlight;
+  int in_flight = kInFlight;            // of each process, as its connections are
   int processes = 1;
+  double warm_up = 2;                   // seconds; enough for a JIT
   std::vector<SagaRun> runs = {};
 
   void run(Server& server, double seconds);

@@ -12,7 +12,8 @@ using tables::outbox::Fences;
 
 constexpr std::size_t kPageMin = 4;
 constexpr std::size_t kManyAtOnce = 8;
-constexpr Duration kRest = 10ms;
+constexpr Duration kRestOfEach = 400us, kRestMax = 40ms;
+constexpr std::size_t kSharersMax = 2;
 
 bool begins_in(const Triage& work, int partition) {
   for (const auto* list : {&work.claimed, &work.careful, &work.send, &work.orphans, &work.forged}) {
@@ -53,10 +54,15 @@ bool Relay::scan() {
   return true;
 }
 
-// A pass costs the same for one event as for many, and a commit of its own: where many come, few passes are made.
+// A pass costs nearly the same for one event as for many, and a commit of its own: the more come, the
+// fewer passes are made.
 void Relay::rest_after(const Page& page) {
   const bool more = std::ranges::any_of(lanes_, [](const auto& lane) { return lane.second.scanning; });
-  if (!more && page.work.local.size() >= kManyAtOnce) rest_until_ = page.begun + kRest;
+  if (more || page.work.local.size() < kManyAtOnce) return;
+  // Each of two workers finds half of them, and both together should make as few.
+  const auto sharers = std::clamp<std::size_t>(kPartitions / std::max<std::size_t>(lanes_.size(), 1), 1, kSharersMax);
+  const auto came = static_cast<Duration::rep>(page.work.local.size() * sharers);
+  rest_until_ = env_.clock.steady() + static_cast<Duration::rep>(sharers) * std::min(came * kRestOfEach, kRestMax);
 }
 
 // Some event of a batch cannot be handled; one by one they show which.

@@ -43,6 +43,22 @@ TEST_P(RelayTest, WhereManyComeAtOnceItRestsBetweenItsPasses) {
   EXPECT_EQ(handled_, 17) << "what came meanwhile is not forgotten";
 }
 
+TEST_P(RelayTest, TheMoreComeTheLongerItRestsUpToALimit) {
+  const auto rest_after = [this](int from, int to) {
+    for (int i = from; i < to; ++i) emit("e" + std::to_string(i), "local", "k" + std::to_string(i));
+    run();
+    EXPECT_EQ(handled_, to);
+    const Duration rest = relay_.run_once();
+    EXPECT_TRUE(relay_.rests());
+    clock_.at += rest;
+    return rest;
+  };
+  const Duration some = rest_after(0, 10), more = rest_after(10, 40), flood = rest_after(40, 440);
+  EXPECT_LT(some, more);
+  EXPECT_LT(more, flood);
+  EXPECT_LE(flood, 40ms);
+}
+
 TEST_P(RelayTest, NothingIsSentThatItsConsumersFoundInAnothersPartition) {
   emit("e1");
   relay_.run_once();  // claims
