@@ -26,7 +26,7 @@ struct Conflict : Error {
 };
 
 // What a saga's step lacks and others may free (units of a product, seats, a quota): it waits
-// until Sagas::freed() says so, and is refused after `limit`.
+// until Local::freed() or Sagas::freed() says so, and is refused after `limit`.
 struct Shortage {
   std::string resource, key;
   std::chrono::milliseconds limit{2000};

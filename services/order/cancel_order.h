@@ -6,7 +6,6 @@
 
 #include "order/payments.h"
 #include "order/record.h"
-#include "skald/engine.h"
 #include "skald/saga.h"
 
 namespace order {

@@ -4,8 +4,8 @@
 //   order::install(engine, router, env, {.provider = "http://127.0.0.1:8090"});
 //   engine.start();
 //
-// Paths: GET, POST /order/products · GET …/{sku} · POST …/{sku}/restock · GET …/{sku}/versions ·
-// GET, POST /order/orders · GET …/{id} · POST …/{id}/cancel · GET …/{id}/events ·
+// Paths: GET, POST /order/products · GET …/{sku} · POST …/{sku}/restock · POST …/{sku}/price ·
+// GET …/{sku}/versions · GET, POST /order/orders · GET …/{id} · POST …/{id}/cancel · GET …/{id}/events ·
 // GET /order/payments · GET, PUT /order/provider · POST /order/lab · GET /order/invariants.
 #pragma once
 

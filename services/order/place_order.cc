@@ -1,5 +1,7 @@
 #include "order/place_order.h"
 
+#include <tuple>
+
 #include "order/order_status.h"
 #include "order/stock.h"
 
@@ -16,36 +18,36 @@ constexpr skald::Duration kWaitMax = std::chrono::seconds(2);
 
 Mover mover_of(const Local& step, const PlaceOrder& placed) { return {step.saga_id(), placed.order_id}; }
 
-struct Price {
-  std::int64_t amount = 0;
-  std::string currency;
-  bool operator==(const Price&) const = default;
-};
+using Price = std::tuple<std::int64_t, std::string>;  // amount and currency
 
 Price price_of(skald::Transaction& tx, std::span<const Item> items) {
   Price price;
+  auto& [amount, currency] = price;
   for (const Item& item : items) {
     // Not find<Product>(): that is a read of the stock, in the recorded history too, and what
     // others do to the stock of a product changes nothing about its price.
     const skald::Rows offer = tx.query("SELECT price, currency FROM order_product WHERE sku = $1", item.sku);
     if (offer.empty()) throw Refused("PRODUCT_NOT_FOUND", "there is no product " + item.sku);
-    const auto currency = offer.get<std::string>(0, 1);
-    if (!price.currency.empty() && price.currency != currency)
+    const auto in = offer.get<std::string>(0, 1);
+    if (!currency.empty() && currency != in)
       throw Refused("MIXED_CURRENCY", "one order is paid in one currency: order the others separately");
-    price.currency = currency;
-    price.amount += offer.get<std::int64_t>(0, 0) * item.quantity;
+    currency = in;
+    amount += offer.get<std::int64_t>(0, 0) * item.quantity;
   }
   return price;
 }
 
+// With a price from its first commit on, which may be another one by the next step.
 void create_order(Local& step, PlaceOrder& placed) {
+  std::tie(placed.amount, placed.currency) = price_of(step.tx(), placed.items);
   const skald::Rows created = step->query(
       "INSERT INTO order_record (id, customer, items, amount, currency, status, saga_id, locking, when_busy, "
-      "created_at, updated_at, version) VALUES ($1, $2, $3, 0, '', $4, $5, $6, $7, $8, $8, 0) "
-      "ON CONFLICT (id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, "
-      "version = order_record.version + 1 WHERE order_record.saga_id = excluded.saga_id RETURNING version",
-      placed.order_id, placed.customer, skald::to_json(placed.items), Status::PENDING, step.saga_id(), placed.locking,
-      placed.when_busy, step->now());
+      "created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 0) "
+      "ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, currency = "
+      "excluded.currency, updated_at = excluded.updated_at, version = order_record.version + 1 "
+      "WHERE order_record.saga_id = excluded.saga_id RETURNING version",
+      placed.order_id, placed.customer, skald::to_json(placed.items), placed.amount, placed.currency, Status::PENDING,
+      step.saga_id(), placed.locking, placed.when_busy, step->now());
   if (created.empty()) throw Refused("ORDER_EXISTS", "order " + placed.order_id + " was placed by another saga");
   placed.version = created.get<std::int64_t>(0, 0);
   step->note({skald::RowAccess::Kind::write, "order", placed.order_id, std::nullopt, *placed.version});
@@ -54,11 +56,11 @@ void create_order(Local& step, PlaceOrder& placed) {
 }
 
 void price_order(Local& step, PlaceOrder& placed) {
-  const auto [amount, currency] = price_of(step.tx(), placed.items);
-  placed.amount = amount;
-  placed.currency = currency;
-  placed.version = skald::update_if_unchanged<&Order::amount, &Order::currency>(step.tx(), placed.order_id,
-                                                                                *placed.version, amount, currency);
+  const Price price = price_of(step.tx(), placed.items);
+  if (price == Price(placed.amount, placed.currency)) return;
+  std::tie(placed.amount, placed.currency) = price;
+  placed.version = skald::update_if_unchanged<&Order::amount, &Order::currency, &Order::updated_at>(
+      step.tx(), placed.order_id, placed.version.value(), placed.amount, placed.currency, step->now());
 }
 
 // By the saga's reason, because not only steps refuse: the engine does so for a lock.
@@ -91,7 +93,7 @@ void reserve_stock(Local& step, PlaceOrder& placed) {
   }
   // Reserved in this transaction, the products are its own until it ends: what is read of them
   // now is what the customer pays.
-  if (price_of(step.tx(), placed.items) != Price{placed.amount, placed.currency})
+  if (price_of(step.tx(), placed.items) != Price(placed.amount, placed.currency))
     throw skald::Stale("PRICE_CHANGED", "a price has changed since the order was priced: order again to see it");
   note(step.tx(), placed.order_id, step.saga_id(), "RESERVED");
 }
@@ -116,9 +118,9 @@ void confirm_order(Local& step, PlaceOrder& placed) {
   change_status(step, placed.order_id, placed.version, Status::CONFIRMED);
 }
 
-// None before the order is priced (it has no currency yet): an order that waits for a product,
+// None before the order is there (it has no currency yet): an order that waits for a product,
 // or is refused for it, is one that its customer can look at.
-std::vector<std::string> skus_once_priced(const PlaceOrder& placed) {
+std::vector<std::string> skus_once_created(const PlaceOrder& placed) {
   std::vector<std::string> out;
   if (placed.currency.empty()) return out;
   for (const Item& item : placed.items) out.push_back(item.sku);
@@ -139,6 +141,7 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, 
                                          skald::Duration call_timeout) {
   using skald::Guard;
   return skald::Saga<PlaceOrder>("order.place")
+      .version(2)  // the first did not reread prices; workers that know only that one leave these alone
       .local("create order", create_order)
       .undo([&engine, &observer = env.observer](Local& step, PlaceOrder& placed) {
         fail_order(engine, observer, step, placed);
@@ -153,7 +156,7 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, 
       .undo(release_stock)
       .rereads("price order")
       .holds(
-          "product", skus_once_priced,
+          "product", skus_once_created,
           [](const PlaceOrder& placed) {
             return std::optional(placed.locking == LockChoice::exclusive ? skald::exclusive : skald::shared);
           },

@@ -19,7 +19,7 @@ struct PlaceOrder {
   std::vector<Item> items;               // a sku at most once
   LockChoice locking = LockChoice::none;
   BusyChoice when_busy = BusyChoice::wait;
-  std::int64_t amount = 0;               // set by pricing
+  std::int64_t amount = 0;               // set by the first step, and by pricing
   std::string currency;
   std::optional<std::string> charge;     // the provider's id
   std::optional<std::int64_t> version;   // of the order, as this saga has left it

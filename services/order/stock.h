@@ -27,7 +27,7 @@ struct Mover {
 
 inline constexpr std::chrono::seconds kTryAgainAfter{2};
 
-// What an order lacks of a product and unfinished orders may free: resource and key for Sagas::freed().
+// What an order lacks of a product and unfinished orders may free: the resource for freed(), with the sku.
 inline constexpr std::string_view kUnits = "units";
 
 // Says that these units are wanted: RESERVING, visible to all until the saga ends.

@@ -60,7 +60,6 @@ void Runner::run_in(Transaction& tx, Instance& saga, std::optional<std::string> 
   Group group(env_, tx, saga, trial, limits_);
   const After after = group.run({});
   if (!group.woken().empty()) look_after(tx);
-  for (const Freed& what : group.freed()) freed(tx, what.resource, what.key);
   if (group.wakes_in()) tx.after_commit([this, in = *group.wakes_in()] { look_at(in); });
   if (after == After::ended) tx.after_commit([this] { env_.observer.count("sagas_completed_total"); });
   for (const Span& span : saga.spans) tx.after_commit([this, span] { env_.observer.span(span); });

@@ -106,6 +106,7 @@ TEST_P(PlaceOrder, APriceThatChangesBeforeTheUnitsAreReservedIsReadAgain) {
   const auto holder = place("lamp", 5);
   const auto waiting = place("lamp", 2);
   EXPECT_EQ(waiting.price.amount, 200);
+  until([&] { return saga(waiting.saga_id).step == "reserve stock"; }, "the order is priced");
   EXPECT_EQ(call("POST", "/order/products/lamp/price", R"({"price":120})").status, 200);
   provider(R"({"latencyMs":0})");
   EXPECT_EQ(call("POST", "/order/products/lamp/restock", R"({"quantity":2})").status, 200);
