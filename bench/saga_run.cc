@@ -7,7 +7,6 @@
 namespace bench {
 namespace {
 
-constexpr double kWarmUp = 2;    // seconds
 constexpr double kEdge = 0.5;    // so that nobody stops before the watch has ended
 
 struct Window {
@@ -74,13 +73,13 @@ SagaProcess::SagaProcess(const std::string& peer, const std::string& url, const 
     : times_(times),
       seconds_(seconds),
       child_({"/proc/self/exe", "role", "sagas", peer, url, times, std::to_string(in_flight),
-              std::to_string(kWarmUp + seconds + kEdge), "0"}) {
+              std::to_string(kWarmUpSeconds + seconds + kEdge), "0"}) {
   child_.expect("ready");
 }
 
 SagaRun SagaProcess::run(std::optional<pid_t> postmaster) {
   child_.tell("go");
-  const Window window = watch({child_.pid()}, postmaster, kWarmUp, seconds_);
+  const Window window = watch({child_.pid()}, postmaster, kWarmUpSeconds, seconds_);
   memory_ = memory_of_process(child_.pid());
   child_.expect("done");
   return evaluate(read_stamps(times_), window);

@@ -12,6 +12,7 @@ namespace bench {
 
 inline constexpr int kInFlight = 64;
 inline constexpr int kConnections = 8;
+inline constexpr double kWarmUpSeconds = 2;  // enough for a JIT
 
 struct SagaRun {
   double rate = 0;                      // sagas ended per second
@@ -42,7 +43,7 @@ struct SagaSeries {
   Contestant contestant;
   int in_flight = kInFlight;            // of each process, as its connections are
   int processes = 1;
-  double warm_up = 2;                   // seconds; enough for a JIT
+  double warm_up = kWarmUpSeconds;
   std::vector<SagaRun> runs = {};
 
   void run(Server& server, double seconds);
