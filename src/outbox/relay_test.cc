@@ -59,6 +59,26 @@ TEST_P(RelayTest, TheMoreComeTheLongerItRestsUpToALimit) {
   EXPECT_LE(flood, 40ms);
 }
 
+// A file of SQLite has one worker.
+class SharedRelayTest : public RelayTest {};
+INSTANTIATE_TEST_SUITE_P(Databases, SharedRelayTest, testing::Values(Dialect::postgres), name_of);
+
+TEST_P(SharedRelayTest, EachOfTwoWorkersRestsForBoth) {
+  Membership other{env_, db(), {"host", 2}, Membership::Kind::leased, options_};
+  const std::size_t half = kPartitions / 2;
+  for (int beats = 0; beats < 20 && membership_.view()->shares.size() > half; ++beats) {
+    clock_.at += options_.beat;
+    other.run_once();
+    membership_.run_once();
+    run();
+  }
+  ASSERT_EQ(membership_.view()->shares.size(), half);
+  for (int i = 0; i < 400; ++i) emit("e" + std::to_string(i), "local", "k" + std::to_string(i));
+  run();
+  EXPECT_GT(handled_, 100);
+  EXPECT_EQ(relay_.run_once(), 80ms);
+}
+
 TEST_P(RelayTest, NothingIsSentThatItsConsumersFoundInAnothersPartition) {
   emit("e1");
   relay_.run_once();  // claims
