@@ -117,6 +117,16 @@ void advise_later(const Outline& saga, const Finding& read, std::vector<Finding>
   }
 }
 
+// The undo of an earlier step deals with what came of the same resource since.
+bool is_undone_with_another(const Outline& saga, std::size_t at, const std::string& resource) {
+  return std::any_of(saga.stages.begin(), saga.stages.begin() + static_cast<std::ptrdiff_t>(at),
+                     [&](const Stage& stage) {
+                       return !stage.stays && std::ranges::any_of(stage.touches, [&](const Touch& touch) {
+                         return touch.write && touch.resource == resource;
+                       });
+                     });
+}
+
 void advise_on_pivot(const Outline& saga, std::vector<Finding>& out) {
   const auto pivot = std::ranges::find_if(saga.stages, &Stage::pivot);
   if (pivot == saga.stages.end()) return;
@@ -124,7 +134,7 @@ void advise_on_pivot(const Outline& saga, std::vector<Finding>& out) {
   for (std::size_t i = 0; i < saga.stages.size(); ++i)
     for (const Touch& touch : saga.stages[i].touches) {
       if (!touch.write) continue;
-      if (saga.stages[i].stays)
+      if (saga.stages[i].stays && !is_undone_with_another(saga, i, touch.resource))
         out.push_back(advise(touch.resource, saga.place(i), saga.place(at),
                              quoted(saga.place(i)) + " writes " + touch.resource +
                                  ", which nothing undoes, while the saga can still be undone",

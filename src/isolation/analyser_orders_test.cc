@@ -101,6 +101,19 @@ TEST(StepOrder, WhatNothingUndoesBelongsBehindThePivot) {
   EXPECT_THAT(*found->advice, HasSubstr("right behind the pivot 'charge'"));
 }
 
+TEST(StepOrder, WhatAnEarlierStepsUndoTakesBackMayBeChangedBeforeThePivot) {
+  const auto careful = saga("careful")
+                           .local("create", work)
+                           .undo(work)
+                           .writes("order")
+                           .local("price", work)
+                           .nothing_to_undo()
+                           .writes("order")
+                           .remote("charge", call)
+                           .pivot();
+  EXPECT_EQ(find(analysed(careful), Anomaly::step_order, "careful", "careful"), nullptr);
+}
+
 TEST(StepOrder, ReserveBeforeTheCharge) {
   const auto late =
       saga("late").remote("charge", call).pivot().local("reserve", work).writes("stock", Guard::commutative);
