@@ -37,7 +37,7 @@ Undertaker::Rest Undertaker::bury(const Burial& given, const Surroundings& aroun
   }
   try {
     return bury_in_table(burial, around);
-  } catch (const Error& table) {
+  } catch (const std::exception& table) {  // whatever the service throws that is told of it
     env_.observer.count("dead_letter_table_failures_total");
     env_.observer.log(Observer::Level::error, "a dead letter could not be stored in its table; using the file",
                       "\"event\":\"" + burial.entry.id + "\",\"error\":" + to_json(std::string(table.what())));
@@ -50,7 +50,7 @@ Undertaker::Rest Undertaker::bury(const Burial& given, const Surroundings& aroun
       rest = around.still_ours(tx) ? Rest::file : Rest::not_ours;
       if (rest == Rest::file) end_entry(tx, burial, around);
     });
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     env_.observer.log(Observer::Level::error, "the entry of a dead letter in the file could not be ended yet",
                       "\"event\":\"" + burial.entry.id + "\",\"error\":" + to_json(std::string(error.what())));
     return Rest::nowhere;

@@ -17,11 +17,15 @@ constexpr std::string_view kNoteWrite =
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_current_xact_id()::text";
 constexpr std::string_view kNoteRead = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-bool is_set_local(std::string_view sql) {
-  constexpr std::string_view wanted = "SET LOCAL ";
+bool begins_with(std::string_view sql, std::string_view wanted) {
   return sql.size() > wanted.size() && std::equal(wanted.begin(), wanted.end(), sql.begin(), [](char a, char b) {
            return a == std::toupper(static_cast<unsigned char>(b));
          });
+}
+
+// Ends with the transaction.
+bool is_set_local(std::string_view sql) {
+  return begins_with(sql, "SET LOCAL ") || begins_with(sql, "SET CONSTRAINTS ");
 }
 
 // What would outlive the transaction in a session that others use after it.
