@@ -92,8 +92,9 @@ void give_back(Local& step, SimOrder& order) {
   step.freed("units", order.sku);
 }
 
-void confirm(Local& step, SimOrder& order) {
+void confirm(Local& step, SimOrder& order, const Provider& provider) {
   const int attempt = step.context().attempt;
+  if (order.forsaken && !provider.has_helped(step.saga_id())) throw Unavailable("FORSAKEN", "simulated: nobody there");
   if (attempt <= order.stubborn && attempt % 2 == 1) throw Busy("LATER", "simulated: not now");
   if (attempt <= order.stubborn) throw Refused("NO", "simulated: no, though it is too late for that");
   move_stock(step, order, "reserved = reserved - $2, sold = sold + $2");
@@ -114,7 +115,7 @@ Saga<SimOrder> order_saga(const Reach& reach, const Plan& plan) {
               })
       .retry(3, 50ms)
       .pivot()
-      .local("confirm", does<SimOrder>(confirm))
+      .local("confirm", does<SimOrder>([reach](Local& step, SimOrder& order) { confirm(step, order, reach.provider); }))
       .deadline(plan.saga_deadline);
 }
 

@@ -29,8 +29,9 @@ struct SimOrder {
   bool kills = false;            // its charge kills the caller
   int stubborn = 0;              // so often its last step fails
   std::vector<std::string> trail = {};
+  bool forsaken = false;         // its last step is unavailable until a person has helped
 };
-BOOST_DESCRIBE_STRUCT(SimOrder, (), (sku, quantity, lock, when_busy, declined, kills, stubborn, trail))
+BOOST_DESCRIBE_STRUCT(SimOrder, (), (sku, quantity, lock, when_busy, declined, kills, stubborn, forsaken, trail))
 
 struct SimTransfer {
   std::string from, to;

@@ -19,7 +19,8 @@ SimOrder SagaClients::draw_order() {
           .when_busy = std::string(dice.pick(policies)),
           .declined = dice.chance(150),
           .kills = dice.chance(stage_.plan.rates.poison),
-          .stubborn = dice.chance(150) ? dice.between(1, 3) : 0};
+          .stubborn = dice.chance(150) ? dice.between(1, 3) : 0,
+          .forsaken = dice.chance(stage_.plan.rates.doomed / 2)};
 }
 
 SimTransfer SagaClients::draw_transfer(std::string_view prefix) {
