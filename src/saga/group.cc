@@ -289,7 +289,10 @@ void Group::store(After after, std::string_view worker) {
   if (after == After::ended) {
     row.status = progress.undoing ? SagaStatus::COMPENSATED : SagaStatus::COMPLETED;
     row.finished_at = env_.clock.now();
-    if (seam::holds(Rule::locks_released_at_end)) locks_.release(tx_, saga_, trial_.alone);
+    if (seam::holds(Rule::locks_released_at_end)) {
+      locks_.release(tx_, saga_, trial_.alone);
+      locks_.keep(tx_);  // a child's, for its root
+    }
     for (const Step& step : saga_.definition->steps)
       if (step.kind == Kind::await && !saga_.newborn) tables::signal::forget(tx_, row.id);
     if (!row.parent.empty() && seam::holds(Rule::parent_told)) woken_.push_back(row.parent);
