@@ -52,6 +52,17 @@ void Handling::call_together(Transaction& tx, std::span<const Entry> entries, Us
   tables::inbox::record_new(tx, consumers, ids);
 }
 
+void Handling::call_recorded(Transaction& tx, const Entry& entry, UserCode& code, std::vector<Span>& spans) const {
+  const Message message = message_of(entry);
+  std::optional<Span> span;
+  spans.clear();
+  for (const Consumer* consumer : routing_.plan(entry).consumers) {
+    call(tx, *consumer, message, code, span);
+    if (span) spans.push_back(std::move(*span));
+  }
+  routing_.settle(tx, entry, EntryStatus::COMPLETED, code);
+}
+
 void Handling::note_delivered(std::size_t count, Instant begun, std::span<const Span> spans) const {
   for (const Span& span : spans) env_.observer.span(span);
   if (count == 0) return;

@@ -31,6 +31,9 @@ class Handling {
   // transaction may run several times, and they are told of once it is committed.
   void call_together(Transaction& tx, std::span<const Entry> entries, UserCode& code, std::vector<Span>& spans) const;
 
+  // One event whose inbox rows are written already, as above.
+  void call_recorded(Transaction& tx, const Entry& entry, UserCode& code, std::vector<Span>& spans) const;
+
   // Behind the commit of what was handled together.
   void note_delivered(std::size_t count, Instant begun, std::span<const Span> spans) const;
 

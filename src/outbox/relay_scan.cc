@@ -89,7 +89,10 @@ bool Relay::take_offers() {
 // before the handlers' statements, and fails them all where it is not so.
 bool Relay::run_offered(const Lane& lane, const Entry& entry) {
   if (lane.scanning || lane.careful || lane.leaving) return false;
-  if (routing_.plan(entry).route != nullptr || !verify(entry, options_.hash_key)) return false;
+  const auto& plan = routing_.plan(entry);
+  if (plan.route != nullptr || plan.consumers.empty() || !verify(entry, options_.hash_key)) return false;
+  std::vector<std::string> consumers;
+  for (const Consumer* consumer : plan.consumers) consumers.push_back(consumer->name);
   const Instant begun = env_.clock.steady();
   std::vector<Span> spans;
   UserCode code;
@@ -97,8 +100,8 @@ bool Relay::run_offered(const Lane& lane, const Entry& entry) {
     db_.write("relay an offer", [&](Transaction& tx) {
       // Whoever completed it then: its effects are there, once.
       tx.witness("SELECT 1 FROM skald_outbox WHERE id = $1 AND status = 3", entry.id);
-      tables::outbox::complete_offered(tx, view_->worker, {entry.partition, lane.fence, 0}, entry.id);
-      handling_.call_together(tx, std::span(&entry, 1), code, spans);
+      tables::outbox::complete_offered(tx, view_->worker, {entry.partition, lane.fence, 0}, entry.id, consumers);
+      handling_.call_recorded(tx, entry, code, spans);
     });
   } catch (const std::exception&) {
     return false;  // a pass finds out what is the matter

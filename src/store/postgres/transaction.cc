@@ -185,16 +185,16 @@ void PostgresTransaction::commit() {
 
 void PostgresTransaction::follow_with_notification() {
   if (news_.offer.empty()) {
-    const Param params[] = {std::string_view(kChannel), notification_};
+    const Param params[] = {notification_};
     connection_.follow_with(kNotify, params);
     return;
   }
   // A notification must be shorter than 8,000 bytes.
   const std::string sql =
       "WITH offer(text) AS (" + std::string(news_.offer) +
-      ") SELECT pg_notify($2, CASE WHEN octet_length(text) < 7900 THEN $3::text || ' ' || text ELSE $3::text END) "
-      "FROM offer";
-  const Param params[] = {news_.id, std::string_view(kChannel), notification_};
+      ") SELECT pg_notify(" SKALD_CHANNEL
+      ", CASE WHEN octet_length(text) < 7900 THEN $2::text || ' ' || text ELSE $2::text END) FROM offer";
+  const Param params[] = {news_.id, notification_};
   connection_.follow_with(sql, params);
 }
 
