@@ -75,6 +75,7 @@ constexpr Place kPlaces[] = {
     {"saga joined by its key", Workload::sagas},
     {"saga parked: CRASHED", Workload::sagas},
     {"saga parked: its undo keeps failing", Workload::sagas},
+    {"saga parked: its step is always unavailable", Workload::sagas},
     {"saga undone at its deadline", Workload::sagas},
     {"saga undone by hand", Workload::sagas},
     {"saga that can no longer be undone", Workload::sagas},

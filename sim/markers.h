@@ -76,6 +76,7 @@ enum class Marker {
   saga_joined,
   saga_crashed,
   saga_undo_stuck,
+  saga_step_forsaken,
   saga_deadline,
   saga_undone_by_hand,
   saga_no_way_back,

@@ -142,6 +142,8 @@ void Process::handle(Transaction& tx, const std::string& consumer, const Message
   apply_gift(tx, consumer, message, {acting_->worker, acting_fence(partition_of(message.event.key))});
   if (temper == Temper::doomed) {
     failing();
+    // What it throws says nothing about the database.
+    if (message.event.id.back() % 2 == 0) throw Unavailable("PEER_DOWN", "simulated: the handler's peer is away");
     throw std::runtime_error("simulated: the handler has a bug");
   }
   if (message.attempt > 1) stage_.markers.hit(Marker::retry_succeeded);

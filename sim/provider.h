@@ -31,6 +31,7 @@ class Provider {
   void cancel(const Remote& step, bool stuck, const Wait& wait);
 
   void help(const std::string& saga_id) { helped_.insert(saga_id); }
+  bool has_helped(const std::string& saga_id) const { return helped_.contains(saga_id); }
   // What was late arrives after all.
   void deliver_late();
 

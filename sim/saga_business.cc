@@ -92,8 +92,9 @@ void give_back(Local& step, SimOrder& order) {
   step.freed("units", order.sku);
 }
 
-void confirm(Local& step, SimOrder& order) {
+void confirm(Local& step, SimOrder& order, const Provider& provider) {
   const int attempt = step.context().attempt;
+  if (order.forsaken && !provider.has_helped(step.saga_id())) throw Unavailable("FORSAKEN", "simulated: nobody there");
   if (attempt <= order.stubborn && attempt % 2 == 1) throw Busy("LATER", "simulated: not now");
   if (attempt <= order.stubborn) throw Refused("NO", "simulated: no, though it is too late for that");
   move_stock(step, order, "reserved = reserved - $2, sold = sold + $2");
@@ -114,7 +115,7 @@ Saga<SimOrder> order_saga(const Reach& reach, const Plan& plan) {
               })
       .retry(3, 50ms)
       .pivot()
-      .local("confirm", does<SimOrder>(confirm))
+      .local("confirm", does<SimOrder>([reach](Local& step, SimOrder& order) { confirm(step, order, reach.provider); }))
       .deadline(plan.saga_deadline);
 }
 
@@ -217,6 +218,34 @@ Saga<SimTransfer> cross_saga() {
       .nothing_to_undo();
 }
 
+// Fully local: it ends in the transaction in which it takes its lock.
+Saga<SimTransfer> key_saga() {
+  return Saga<SimTransfer>("sim.key")
+      .local("turn", does<SimTransfer>([](Local&, SimTransfer&) {}))
+      .nothing_to_undo()
+      .holds("place", &SimTransfer::from, exclusive, wait_up_to(4s));
+}
+
+Saga<SimTransfer> guard_saga() {
+  return Saga<SimTransfer>("sim.guard")
+      .child<SimTransfer>(
+          "key", key_saga(),
+          [](const SimTransfer& t) {
+            SimTransfer copy = t;
+            copy.trail.clear();
+            return copy;
+          },
+          [](Local& step, SimTransfer& t, const SimTransfer&) { note(step, t, false); })
+      .nothing_to_undo()
+      .commit()
+      .local("in", does<SimTransfer>([](Local& step, SimTransfer& t) { enter(step, t.from); }))
+      .nothing_to_undo()
+      .commit()
+      .sleep("watch", [](const SimTransfer& t) { return t.think_ms * 1ms; })
+      .local("out", does<SimTransfer>([](Local& step, SimTransfer& t) { leave(step, t.from); }))
+      .nothing_to_undo();
+}
+
 void hear(Local&, SimTrip& trip, const RawJson& payload) { trip.heard.push_back(payload.text); }
 
 Saga<SimTrip> trip_saga(const Reach& reach, const Plan& plan) {
@@ -252,6 +281,8 @@ void add_sagas(saga::Registry& registry, const Reach& reach, const Plan& plan) {
   registry.add(transfer_saga().definition());
   registry.add(cross_saga().definition());
   registry.add(trip_saga(reach, plan).definition());
+  registry.add(key_saga().definition());
+  registry.add(guard_saga().definition());
 }
 
 void create_saga_tables(Database& db) {

@@ -5,6 +5,7 @@
 //   sim.transfer  reads, thinks, looks again, and writes what it computed: wrong without its locks
 //   sim.cross     two locks in either order, one after the other
 //   sim.trip      a booking that can be cancelled, two signals of one name, and an order as its child
+//   sim.guard     a child takes a lock and ends at once (sim.key); its root works under that lock, for a while
 //
 // Every local step and undo notes itself in sim_did and in the saga's own state: the two,
 // and the engine's log, must tell the same story. Stock and accounts have versions, for
@@ -28,9 +29,10 @@ struct SimOrder {
   bool declined = false;
   bool kills = false;            // its charge kills the caller
   int stubborn = 0;              // so often its last step fails
+  bool forsaken = false;         // its last step is unavailable until a person has helped
   std::vector<std::string> trail = {};
 };
-BOOST_DESCRIBE_STRUCT(SimOrder, (), (sku, quantity, lock, when_busy, declined, kills, stubborn, trail))
+BOOST_DESCRIBE_STRUCT(SimOrder, (), (sku, quantity, lock, when_busy, declined, kills, stubborn, forsaken, trail))
 
 struct SimTransfer {
   std::string from, to;

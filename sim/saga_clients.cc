@@ -19,7 +19,8 @@ SimOrder SagaClients::draw_order() {
           .when_busy = std::string(dice.pick(policies)),
           .declined = dice.chance(150),
           .kills = dice.chance(stage_.plan.rates.poison),
-          .stubborn = dice.chance(150) ? dice.between(1, 3) : 0};
+          .stubborn = dice.chance(150) ? dice.between(1, 3) : 0,
+          .forsaken = dice.chance(stage_.plan.rates.doomed / 2)};
 }
 
 SimTransfer SagaClients::draw_transfer(std::string_view prefix) {
@@ -70,13 +71,14 @@ void SagaClients::act(Process& process) {
     return stage_.dice.chance(500) ? "" : std::string(name) + std::to_string(stage_.dice.below(6));
   };
   if (!stage_.plan.locked()) return start(process, "sim.transfer", draw_transfer("a"), "");
-  switch (stage_.dice.below(8)) {
+  switch (stage_.dice.below(9)) {
     case 0:
     case 1: return start(process, "sim.order", draw_order(), key("order "));
     case 2: return start(process, "sim.transfer", draw_transfer("a"), "");
     case 3: return start(process, "sim.cross", draw_transfer("x"), "");
     case 4: return start(process, "sim.trip", draw_trip(), key("trip "));
     case 5: return compensate(process);
+    case 6: return start(process, "sim.guard", draw_transfer("x"), "");
     default: return signal(process);
   }
 }

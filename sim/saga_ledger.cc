@@ -77,6 +77,7 @@ std::vector<std::string> SagaLedger::parked() {
   for (const auto& code : ids_of(stage_, "SELECT error_code FROM skald_saga WHERE status = 'NEEDS_HELP'")) {
     if (code == "CRASHED") stage_.markers.hit(Marker::saga_crashed);
     if (code == "STUCK") stage_.markers.hit(Marker::saga_undo_stuck);
+    if (code == "FORSAKEN") stage_.markers.hit(Marker::saga_step_forsaken);
   }
   return ids_of(stage_, "SELECT id FROM skald_saga WHERE status = 'NEEDS_HELP'");
 }

@@ -9,7 +9,7 @@
 namespace skald::sim {
 namespace {
 
-const std::set<std::string> kNothingToUndo = {"read", "look again", "out", "depart"};
+const std::set<std::string> kNothingToUndo = {"read", "look again", "out", "depart", "turn", "key", "in"};
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string out;

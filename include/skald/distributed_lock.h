@@ -5,7 +5,8 @@
 //   Semaphore charges(db, "payment provider", 8, 10s);
 //   if (auto permit = charges.try_acquire(saga_id)) { …; charges.release(*permit); }
 //
-//   auto waiting = charges.wait_until(saga_id, deadline);    // again after waiting.again
+//   auto waiting = charges.wait_for(saga_id, 3s);
+//   while (!waiting.permit) { …pause for waiting.again…; waiting = charges.wait_until(saga_id, waiting.deadline); }
 //
 //   DistributedLock lock(db, "product/lamp", 10s);
 //   auto permit = lock.try_acquire(saga_id);
@@ -56,12 +57,15 @@ class Semaphore {
   // Goes past nobody who waits. `holder` is told to people.
   std::optional<Permit> try_acquire(std::string_view holder);
 
-  // Never blocks: the caller asks again after `again`, which keeps its place. `holder`
-  // is its place in the queue: unique among those who wait.
+  // Never blocks: the caller asks again after `again`, by wait_until(), which keeps its place.
+  // `holder` is its place in the queue: unique among those who wait. The deadline is counted
+  // by the database: the clock of a process may differ from it.
   struct Waiting {
     std::optional<Permit> permit;
     Duration again{};
+    Time deadline{};               // database time
   };
+  Waiting wait_for(std::string_view holder, Duration limit);
   Waiting wait_until(std::string_view holder, Time deadline);
   // Gives a place in the queue up before the deadline.
   void leave(std::string_view holder);
@@ -76,6 +80,8 @@ class Semaphore {
  private:
   enum class Place { none, kept };
   std::optional<Permit> acquire(Transaction& tx, std::string_view holder, Place place);
+  Waiting wait(Transaction& tx, std::string_view holder, Time deadline);
+  Waiting settled(Waiting waiting) const;
   std::optional<std::int64_t> free_slot(Transaction& tx, std::int64_t ahead);
 
   Database& db_;

@@ -120,11 +120,10 @@ void Payments::set_permits(Transaction& tx, std::int64_t permits) const {
 std::string Payments::ask(skald::Remote& step, const std::string& path, const std::string& body) {
   const auto size = db_.read_result([this](Transaction& tx) { return permits(tx); });
   skald::Semaphore calls(db_, "payment provider", static_cast<int>(size), step.timeout() + kLeaseBeyondCall);
-  const skald::Time deadline = env_.clock.now() + step.timeout();
-  auto waiting = calls.wait_until(step.idempotency_key(), deadline);
+  auto waiting = calls.wait_for(step.idempotency_key(), step.timeout());
   while (!waiting.permit) {
     pause_(waiting.again);
-    waiting = calls.wait_until(step.idempotency_key(), deadline);
+    waiting = calls.wait_until(step.idempotency_key(), waiting.deadline);
   }
   const Lent lent(calls, *waiting.permit, env_.observer);
   const skald::Instant begun = env_.clock.steady();

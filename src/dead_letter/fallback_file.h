@@ -65,6 +65,7 @@ class FallbackFile {
   void append(std::string_view record);
 
   void reopen();
+  const std::string& path() const { return path_; }
 
  private:
   void open_current();

@@ -17,6 +17,8 @@ namespace letters = tables::dead_letter;
 using letters::DeadLetter;
 
 constexpr std::size_t kErrorBytesMax = 500;
+// Of more than these it is forgotten that the file has them: they are written again.
+constexpr std::size_t kFiledMax = 10'000;
 
 void end_entry(Transaction& tx, const Undertaker::Burial& burial, const Undertaker::Surroundings& around) {
   if (!tables::outbox::bury(tx, burial.entry, burial.error)) return;
@@ -37,13 +39,15 @@ Undertaker::Rest Undertaker::bury(const Burial& given, const Surroundings& aroun
     alert_("INTEGRITY", "event " + burial.entry.id + " does not match its content hash and was not sent");
   }
   try {
-    return bury_in_table(burial, around);
-  } catch (const Error& table) {
+    const Rest rest = bury_in_table(burial, around);
+    forget_in_file(burial.entry.id);
+    return rest;
+  } catch (const std::exception& table) {  // whatever the service throws that is told of it
     env_.observer.count("dead_letter_table_failures_total");
     env_.observer.log(Observer::Level::error, "a dead letter could not be stored in its table; using the file",
                       "\"event\":\"" + burial.entry.id + "\",\"error\":" + to_json(std::string(table.what())));
   }
-  if (!bury_in_file(burial)) return Rest::nowhere;
+  if (!is_in_file(burial.entry.id) && !bury_in_file(burial)) return Rest::nowhere;
   // The file has it: the entry may end, now or at the next try.
   Rest rest = Rest::file;
   try {
@@ -51,12 +55,41 @@ Undertaker::Rest Undertaker::bury(const Burial& given, const Surroundings& aroun
       rest = around.still_ours(tx) ? Rest::file : Rest::not_ours;
       if (rest == Rest::file) end_entry(tx, burial, around);
     });
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     env_.observer.log(Observer::Level::error, "the entry of a dead letter in the file could not be ended yet",
                       "\"event\":\"" + burial.entry.id + "\",\"error\":" + to_json(std::string(error.what())));
+    note_in_file(burial.entry.id);
     return Rest::nowhere;
   }
+  forget_in_file(burial.entry.id);
   return rest;
+}
+
+// What was read into the table meanwhile, or taken away by a person, is not there any more.
+bool Undertaker::is_in_file(const std::string& id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (file_ == nullptr || !filed_.contains(id)) return false;
+  }
+  bool found = false;
+  try {
+    read_fallback_file(
+        file_->path(), [&](std::string_view record) { found = found || from_json<DeadLetter>(record).id == id; },
+        [](std::uint64_t, std::string_view) {});
+  } catch (const Error&) {
+    return false;  // it is written again: who imports takes it once
+  }
+  return found;
+}
+
+void Undertaker::note_in_file(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  if (filed_.size() < kFiledMax) filed_.insert(id);
+}
+
+void Undertaker::forget_in_file(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  filed_.erase(id);
 }
 
 Undertaker::Rest Undertaker::bury_in_table(const Burial& burial, const Surroundings& around) {

@@ -1,6 +1,6 @@
 // Brings events that cannot be delivered to the dead letters, through three nets:
 //   1. the dead-letter table, in the transaction that ends the entry;
-//   2. where that fails, an append-only file, synced; then the entry is ended;
+//   2. where that fails, an append-only file, synced, once; then the entry is ended;
 //   3. where that fails too, an alert and a metric, and the entry stays.
 // Nothing is lost at any single or double failure: the entry ends only after one
 // of the first two has it. Also what operators do with dead letters.
@@ -9,6 +9,8 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "dead_letter/fallback_file.h"
@@ -46,10 +48,17 @@ class Undertaker {
   Rest bury_in_table(const Burial& burial, const Surroundings& around);
   bool bury_in_file(const Burial& burial);
 
+  // Of an earlier try, and still there.
+  bool is_in_file(const std::string& id);
+  void note_in_file(const std::string& id);
+  void forget_in_file(const std::string& id);
+
   Env env_;
   Database& db_;
   FallbackFile* file_;
   Alert alert_;
+  std::mutex mutex_;                // guards filed_
+  std::set<std::string> filed_;     // ids in the file whose entries could not be ended yet
 };
 
 // Records of the fallback files into the table, each once, with an audit row each;

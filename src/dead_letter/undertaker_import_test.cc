@@ -32,6 +32,9 @@ class FallbackRecordsTest : public testing::TestWithParam<Dialect> {
   // The table cannot take it, the file can, and then its entry cannot be ended.
   void bury_in_file_only(const Entry& entry) {
     Undertaker undertaker(env_, db(), &file_, [](std::string_view, std::string_view) {});
+    bury_in_file_only(undertaker, entry);
+  }
+  static void bury_in_file_only(Undertaker& undertaker, const Entry& entry) {
     const auto away = [](Transaction&) -> bool { throw Unavailable("DATABASE_UNAVAILABLE", "away"); };
     EXPECT_EQ(undertaker.bury({entry, "REFUSED", "no", false}, {.still_ours = away, .also = {}}),
               Undertaker::Rest::nowhere);
@@ -84,8 +87,6 @@ class FallbackRecordsTest : public testing::TestWithParam<Dialect> {
   const test::Folder folder_;
   const std::string path_ = folder_.file();
   FallbackFile file_{path_};
-
- private:
   std::unique_ptr<Clock> clock_ = system_clock();
   std::unique_ptr<Random> random_ = system_random();
   Env env_{*clock_, *random_, silent_observer()};
@@ -185,6 +186,40 @@ TEST_P(FallbackRecordsTest, OneImportTakesWhatACrashHasLeftAndTheFileBegunSince)
   EXPECT_EQ(state_of("e3"), State::DEAD);
   EXPECT_THAT(ids_in(path_), ElementsAre("e2"));
   EXPECT_FALSE(std::filesystem::exists(path_ + ".importing"));
+}
+
+TEST_P(FallbackRecordsTest, ABurialThatIsTriedAgainIsInTheFileOnce) {
+  const Entry entry = emit("e1"), other = emit("e2");
+  Undertaker undertaker(env_, db(), &file_, [](std::string_view, std::string_view) {});
+  for (int i = 0; i < 3; ++i) bury_in_file_only(undertaker, entry);
+  bury_in_file_only(undertaker, other);
+  EXPECT_THAT(ids_in(path_), ElementsAre("e1", "e2"));
+  EXPECT_EQ(import(), std::pair(0, 2)) << "both are under way, and left for the next import";
+  bury_in_file_only(undertaker, entry);
+  EXPECT_THAT(ids_in(path_), ElementsAre("e1", "e2"));
+}
+
+// Somebody may have taken it away meanwhile: what the file is believed to hold is looked up.
+TEST_P(FallbackRecordsTest, ABurialThatIsTriedAgainIsWrittenAgainWhereTheFileIsGone) {
+  const Entry entry = emit("e1");
+  Undertaker undertaker(env_, db(), &file_, [](std::string_view, std::string_view) {});
+  bury_in_file_only(undertaker, entry);
+  std::filesystem::remove(path_);
+  bury_in_file_only(undertaker, entry);
+  EXPECT_THAT(ids_in(path_), ElementsAre("e1"));
+}
+
+TEST_P(FallbackRecordsTest, AnEventThatDiesAgainAfterItsBurialIsWrittenAgain) {
+  const Entry entry = emit("e1");
+  Undertaker undertaker(env_, db(), &file_, [](std::string_view, std::string_view) {});
+  bury_in_file_only(undertaker, entry);
+  EXPECT_EQ(
+      undertaker.bury({entry, "REFUSED", "no", false}, {.still_ours = [](Transaction&) { return true; }, .also = {}}),
+      Undertaker::Rest::table);
+  EXPECT_EQ(import(), std::pair(0, 1));
+  replay("e1");
+  bury_in_file_only(undertaker, entry);
+  EXPECT_THAT(ids_in(path_), ElementsAre("e1"));
 }
 
 TEST_P(FallbackRecordsTest, ALetterWithoutADeadEntryIsNotReplayed) {

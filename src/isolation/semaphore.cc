@@ -95,16 +95,27 @@ std::optional<Permit> Semaphore::try_acquire(std::string_view holder) {
   return db_.write_result("acquire permit", [&](Transaction& tx) { return acquire(tx, holder, Place::none); });
 }
 
+Semaphore::Waiting Semaphore::wait_for(std::string_view holder, Duration limit) {
+  return settled(
+      db_.write_result("wait for permit", [&](Transaction& tx) { return wait(tx, holder, tx.now() + limit); }));
+}
+
 Semaphore::Waiting Semaphore::wait_until(std::string_view holder, Time deadline) {
-  Waiting waiting;
-  bool late = false;
-  db_.write("wait for permit", [&](Transaction& tx) {
-    waiting.permit = acquire(tx, holder, Place::kept);
-    late = !waiting.permit && tx.now() >= deadline;
-    if (late) forget_waiter(tx, name_, holder);
-    waiting.again = std::clamp<Duration>(deadline - tx.now(), 1ms, std::min<Duration>(lease_ / 4, 100ms));
-  });
-  if (late)
+  return settled(db_.write_result("wait for permit", [&](Transaction& tx) { return wait(tx, holder, deadline); }));
+}
+
+// Late, without a permit and without a time to ask again: its place is given up.
+Semaphore::Waiting Semaphore::wait(Transaction& tx, std::string_view holder, Time deadline) {
+  Waiting waiting{acquire(tx, holder, Place::kept), {}, deadline};
+  if (waiting.permit) return waiting;
+  if (tx.now() >= deadline) forget_waiter(tx, name_, holder);
+  else waiting.again = std::clamp<Duration>(deadline - tx.now(), 1ms, std::min<Duration>(lease_ / 4, 100ms));
+  return waiting;
+}
+
+// Behind the commit, which keeps that the place was given up.
+Semaphore::Waiting Semaphore::settled(Waiting waiting) const {
+  if (!waiting.permit && waiting.again == Duration::zero())
     throw LockTimeout("NO_PERMIT", "none of the " + std::to_string(permits_) + " permits of '" + name_ +
                                        "' became free in time, try again later");
   return waiting;

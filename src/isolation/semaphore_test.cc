@@ -146,6 +146,22 @@ TEST_P(Permits, WaitingEndsAtTheDeadlineAndGivesThePlaceUp) {
   EXPECT_TRUE(semaphore.wait_until("other", from_micros(1)).permit) << "what is free is lent whatever the time";
 }
 
+// A process whose clock is wrong by weeks waits as long as it says.
+TEST_P(Permits, WaitingIsCountedByTheDatabase) {
+  Semaphore semaphore(db(), "provider", 1, 10s);
+  const auto held = semaphore.try_acquire("a").value();
+  const auto now = [&] { return db().read_result([](Transaction& tx) { return tx.now(); }); };
+  const Time before = now();
+  const auto waiting = semaphore.wait_for("late", 1h);
+  EXPECT_FALSE(waiting.permit);
+  EXPECT_GE(waiting.deadline, before + 1h);
+  EXPECT_LE(waiting.deadline, now() + 1h);
+  expect_error<LockTimeout>("NO_PERMIT", [&] { semaphore.wait_for("later", 0ms); });
+  expect_error<LockTimeout>("NO_PERMIT", [&] { semaphore.wait_until("late", before); });
+  semaphore.release(held);
+  EXPECT_TRUE(semaphore.wait_for("other", 0ms).permit) << "what is free is lent whatever the time";
+}
+
 TEST_P(Permits, MorePermitsCanBeDeclaredLater) {
   Semaphore few(db(), "provider", 1, 10s), more(db(), "provider", 3, 10s);
   EXPECT_TRUE(few.try_acquire("a"));

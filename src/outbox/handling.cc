@@ -14,23 +14,24 @@ Message Handling::message_of(const Entry& entry) const {
   return message;
 }
 
-void Handling::call(Transaction& tx, const Consumer& consumer, const Message& message,
+void Handling::call(Transaction& tx, const Consumer& consumer, const Message& message, UserCode& code,
                     std::optional<Span>& span) const {
   const CrashNotes::Running running(notes_, kEventNote, message.event.id);
   span = begin_span(env_, message.event.traceparent, Span::Kind::consumer, {"handle ", message.event.type});
-  if (!span) return consumer.handle(tx, message);
+  if (!span) return code.call(tx, [&] { consumer.handle(tx, message); });
   span->attributes = {{"messaging.message.id", message.event.id},
                       {"skald.consumer", consumer.name},
                       {"skald.service", options_.source}};
   Message inside = message;
   inside.event.traceparent = span->traceparent();
   tx.set_traceparent(inside.event.traceparent);
-  consumer.handle(tx, inside);
+  code.call(tx, [&] { consumer.handle(tx, inside); });
   tx.set_traceparent({});
   span->end = env_.clock.now();
 }
 
-void Handling::call_together(Transaction& tx, std::span<const Entry> entries, std::vector<Span>& spans) const {
+void Handling::call_together(Transaction& tx, std::span<const Entry> entries, UserCode& code,
+                             std::vector<Span>& spans) const {
   std::vector<std::string> consumers, ids;
   std::optional<Span> span;
   spans.clear();
@@ -44,12 +45,23 @@ void Handling::call_together(Transaction& tx, std::span<const Entry> entries, st
       } else if (!tables::inbox::record(tx, consumer->name, entry.id) && seam::holds(Rule::dedupe_checked)) {
         continue;
       }
-      call(tx, *consumer, message, span);
+      call(tx, *consumer, message, code, span);
       if (span) spans.push_back(std::move(*span));
     }
-    routing_.settle(tx, entry, EntryStatus::COMPLETED);
+    routing_.settle(tx, entry, EntryStatus::COMPLETED, code);
   }
   tables::inbox::record_new(tx, consumers, ids);
+}
+
+void Handling::call_recorded(Transaction& tx, const Entry& entry, UserCode& code, std::vector<Span>& spans) const {
+  const Message message = message_of(entry);
+  std::optional<Span> span;
+  spans.clear();
+  for (const Consumer* consumer : routing_.plan(entry).consumers) {
+    call(tx, *consumer, message, code, span);
+    if (span) spans.push_back(std::move(*span));
+  }
+  routing_.settle(tx, entry, EntryStatus::COMPLETED, code);
 }
 
 void Handling::note_delivered(std::size_t count, Instant begun, std::span<const Span> spans) const {

@@ -11,6 +11,7 @@
 #include "skald/env.h"
 #include "skald/outbox.h"
 #include "skald/trace.h"
+#include "store/user_code.h"
 
 namespace skald::outbox {
 
@@ -27,11 +28,15 @@ class Handling {
 
   // Calls the handler with the event, as a part of its trace. `span` is what this was, if it is
   // one; of a handler that threw it has no end.
-  void call(Transaction& tx, const Consumer& consumer, const Message& message, std::optional<Span>& span) const;
+  void call(Transaction& tx, const Consumer& consumer, const Message& message, UserCode& code,
+            std::optional<Span>& span) const;
 
   // Many events in the caller's transaction, with their inbox rows. `spans` is made anew: a
   // transaction may run several times, and they are told of once it is committed.
-  void call_together(Transaction& tx, std::span<const Entry> entries, std::vector<Span>& spans) const;
+  void call_together(Transaction& tx, std::span<const Entry> entries, UserCode& code, std::vector<Span>& spans) const;
+
+  // One event whose inbox rows are written already, as above.
+  void call_recorded(Transaction& tx, const Entry& entry, UserCode& code, std::vector<Span>& spans) const;
 
   // Behind the commit of what was handled together.
   void note_delivered(std::size_t count, Instant begun, std::span<const Span> spans) const;

@@ -95,13 +95,14 @@ void Lander::handle_what_is_free(Landings& landings) {
   const Call call(*this, begun);
   std::unordered_set<std::string> landed;
   std::vector<Span> spans;
+  UserCode code;
   try {
     db_.write("land and handle", [&](Transaction& tx) {
       landed = tables::outbox::land_completed(tx, view->worker, owned, landings);
       std::vector<Entry> entries;
       for (const Landing& landing : landings)
         if (landed.contains(landing.event->id)) entries.push_back(entry_of(landing));
-      handling_.call_together(tx, entries, spans);
+      handling_.call_together(tx, entries, code, spans);
     });
   } catch (const std::exception&) {
     return;  // once they are landed, a pass of the relay finds out what is the matter

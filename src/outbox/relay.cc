@@ -144,14 +144,24 @@ bool Relay::settle() {
   const bool is_held = std::ranges::any_of(*outlets_, [](const Outlet& outlet) { return outlet.bus->is_held(); });
   if (can_wait && !is_held && !draining_ && finished_.size() < kSettledTogether && env_.clock.steady() < settle_at_)
     return false;
-  const std::vector<Finished> finished = finished_;
+  const auto together = static_cast<std::ptrdiff_t>(settles_singly_ ? 1 : finished_.size());
+  const std::vector<Finished> finished(finished_.begin(), finished_.begin() + together);
   std::vector<Undertaker::Burial> dead;
-  db_.write("settle outbox", [&](Transaction& tx) {
-    dead.clear();
-    // Where the database loses it, it is sent again.
-    if (can_wait && tx.on(Dialect::postgres)) tx.enqueue("SET LOCAL synchronous_commit = off");
-    write_down(tx, finished, dead);
-  });
+  end_code_.begin_run();
+  try {
+    db_.write("settle outbox", [&](Transaction& tx) {
+      end_code_.begin_run();
+      dead.clear();
+      // Where the database loses it, it is sent again.
+      if (can_wait && tx.on(Dialect::postgres)) tx.enqueue("SET LOCAL synchronous_commit = off");
+      write_down(tx, finished, dead);
+    });
+  } catch (const std::exception& error) {
+    if (end_code_.is_own()) return settle_by_itself(error);
+    if (dynamic_cast<const Unavailable*>(&error) != nullptr) take_back_unproven();
+    throw;
+  }
+  end_code_.forgive();
   for (const Finished& f : finished) {
     const bool burying = std::ranges::any_of(dead, [&](const auto& burial) { return burial.entry.id == f.entry.id; });
     if (f.outcome.verdict == Verdict::delivered) release_delivered(f.entry);
@@ -163,7 +173,8 @@ bool Relay::settle() {
                                                                 : "outbox_failed_attempts_total");
   }
   for (auto& burial : dead) burials_.push_back(std::move(burial));
-  finished_.erase(finished_.begin(), finished_.begin() + static_cast<std::ptrdiff_t>(finished.size()));
+  finished_.erase(finished_.begin(), finished_.begin() + together);
+  settles_singly_ = settles_singly_ && !finished_.empty();
   return true;
 }
 
@@ -180,7 +191,7 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
     clear_survivor(tx, entry);
     if (f.outcome.verdict == Verdict::delivered) {
       (f.begun.claimed ? claimed : unclaimed).push_back({f.entry.id, f.took});
-      routing_.settle(tx, f.entry, EntryStatus::COMPLETED);
+      routing_.settle(tx, f.entry, EntryStatus::COMPLETED, end_code_);
       continue;
     }
     const bool refused = f.outcome.verdict == Verdict::refused;
@@ -232,26 +243,26 @@ bool Relay::run_claimed() {
   const Instant begun = env_.clock.steady();
   std::vector<Entry> entries;
   std::vector<Span> spans;
+  code_.begin_run();
   try {
     db_.write("relay claimed", [&](Transaction& tx) {
+      code_.begin_run();
       std::vector<Ownership> shares;
       for (const Entry& entry : claimed_) note_share(shares, entry.partition);
       const auto ours = tables::partition::check(tx, view_->worker, shares);
       entries.clear();
       for (const Entry& entry : claimed_)
         if (std::ranges::find(ours, entry.partition) != ours.end()) entries.push_back(entry);
-      handling_.call_together(tx, entries, spans);
+      handling_.call_together(tx, entries, code_, spans);
       complete(tx, entries, true);
       for (Entry& entry : entries) clear_survivor(tx, entry);
     });
-  } catch (const Unavailable&) {
-    throw;  // the database is away: nobody's fault, tried again
-  } catch (const CommitUnknown&) {
-    throw;
   } catch (const std::exception&) {
+    if (!code_.is_own()) throw;  // the database is away: nobody's fault, tried again
     run_one_by_one(claimed_);
     return true;
   }
+  code_.forgive();
   handling_.note_delivered(entries.size(), begun, spans);
   for (const Entry& entry : std::exchange(claimed_, {})) release_delivered(entry);
   return true;
@@ -264,20 +275,19 @@ bool Relay::run_next_single() {
   const Entry entry = singles_.front();
   const Instant begun = env_.clock.steady();
   Outcome outcome;
-  bool ours = true;
+  bool ours = true, unproven = false;
   try {
     ours = run_consumers(entry);
   } catch (const Refused& error) {
     outcome = Outcome::refused(error.what());
   } catch (const Invalid& error) {
     outcome = Outcome::refused(error.what());
-  } catch (const Unavailable&) {
-    throw;  // the database is away: nobody's fault, tried again
-  } catch (const CommitUnknown&) {
-    throw;
   } catch (const std::exception& error) {
+    if (!code_.is_own()) throw;  // the database is away: nobody's fault, tried again
+    unproven = dynamic_cast<const Unavailable*>(&error) != nullptr;
     outcome = Outcome::failed(error.what());
   }
+  code_.forgive();
   singles_.pop_front();
   if (!ours) {
     // Its new owner finds it in the table; what is sent from here on is a repeat.
@@ -298,7 +308,7 @@ bool Relay::run_next_single() {
       return true;
     });
   }
-  finish(entry, outcome, env_.clock.steady() - begun);
+  finish(entry, outcome, env_.clock.steady() - begun, unproven);
   return true;
 }
 

@@ -6,7 +6,7 @@
 // again, so that a simulator can stop it between any two.
 //
 // | failure                         | what happens                                    |
-// | handler throws                  | the batch is undone; its events run one by one, the failing one waits for its retry |
+// | handler throws, whatever it is  | the batch is undone; its events run one by one, the failing one waits for its retry |
 // | process dies in a handler       | the next owner claims what it runs, all together; what was claimed when that one dies, too, |
 // |                                 | is suspect: store/tables/blame.h |
 // | process dies after a send       | the next owner finds it live and sends it again, same id, same bytes |
@@ -98,6 +98,7 @@ class Relay {
     InHand begun;
     Outcome outcome;
     Duration took{};
+    bool unproven = false;  // it looks like an outage: it counts if the database can write it down
     bool can_wait() const { return !begun.claimed && outcome.verdict == Verdict::delivered; }
   };
 
@@ -136,6 +137,8 @@ class Relay {
   void give_next(Outlet& outlet);
   std::uint64_t owned() const;
   bool settle();
+  bool settle_by_itself(const std::exception& error);
+  void take_back_unproven();
   void write_down(Transaction& tx, std::span<const Finished> finished,
                   std::vector<dead_letter::Undertaker::Burial>& dead);
   bool bury_next();
@@ -160,7 +163,7 @@ class Relay {
   bool lift_alone();
   bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
-  void finish(Entry entry, Outcome outcome, Duration took);
+  void finish(Entry entry, Outcome outcome, Duration took, bool unproven = false);
   void take_in_hand(const Entry& entry, bool claimed = true);
   void release_from_hand(const Entry& entry);
   void release_delivered(const Entry& entry);
@@ -194,6 +197,9 @@ class Relay {
   std::deque<Entry> singles_;  // to be run one by one
   std::vector<Finished> finished_;  // to be settled
   Instant settle_at_{};  // those that can wait
+  bool settles_singly_ = false;  // until one of them has shown why they cannot be settled together
+  UserCode code_;  // handlers, in this relay's transactions
+  UserCode end_code_;  // what is told of an entry's end
   std::vector<Entry> offered_;
   std::deque<dead_letter::Undertaker::Burial> burials_;
   std::atomic<std::uint64_t> woken_{~std::uint64_t{0}};

@@ -44,6 +44,7 @@ bool Relay::run_consumers(const Entry& entry) {
     bool ours = false, first = true;
     std::optional<Span> span;
     const auto run = [&](Transaction& tx) {
+      code_.begin_run();
       span.reset();
       ours = owns(tx, entry);
       if (!ours) return;
@@ -51,8 +52,9 @@ bool Relay::run_consumers(const Entry& entry) {
                        : tx.query("SELECT 1 FROM skald_inbox WHERE event_id = $1 AND consumer = $2", entry.id,
                                   consumer->name)
                              .empty();
-      if (first || !seam::holds(Rule::dedupe_checked)) handling_.call(tx, *consumer, message, span);
+      if (first || !seam::holds(Rule::dedupe_checked)) handling_.call(tx, *consumer, message, code_, span);
     };
+    code_.begin_run();
     try {
       db_.write(consumer->name, run);
     } catch (const std::exception& error) {
@@ -87,14 +89,29 @@ void Relay::end_sending(Span& span, const Entry& entry, const Outcome& outcome) 
   end_span(env_, span);
 }
 
-void Relay::finish(Entry entry, Outcome outcome, Duration took) {
+void Relay::finish(Entry entry, Outcome outcome, Duration took, bool unproven) {
   const auto held = in_hand_.find(entry.id);
   const InHand begun = held == in_hand_.end() ? InHand{} : held->second;
   if (finished_.empty()) settle_at_ = env_.clock.steady() + kSettleWithin;
   const auto lane = lanes_.find(entry.partition);
   // Nothing of its key goes on, not even in a pass that is beyond it already.
   if (outcome.verdict != Verdict::delivered && lane != lanes_.end()) lane->second.waiting_keys.insert(entry.event.key);
-  finished_.push_back({std::move(entry), begun, std::move(outcome), took});
+  finished_.push_back({std::move(entry), begun, std::move(outcome), took, unproven});
+}
+
+// A service that is told of its events' ends has thrown: the one whose end it cannot bear has failed.
+bool Relay::settle_by_itself(const std::exception& error) {
+  if (settles_singly_ || finished_.size() == 1) finished_.front().outcome = Outcome::failed(error.what());
+  settles_singly_ = true;
+  end_code_.forgive();
+  return true;
+}
+
+// The database cannot write either: they are run again, and no attempt is spent.
+void Relay::take_back_unproven() {
+  for (const Finished& f : finished_)
+    if (f.unproven) singles_.push_front(f.entry);
+  std::erase_if(finished_, [](const Finished& f) { return f.unproven; });
 }
 
 // An entry that is PROCESSING in a partition of ours, but not in our hands: its

@@ -36,18 +36,16 @@ bool Relay::scan() {
   if (page.positions.empty()) return false;
   page.limit = std::max(kPageMin, options_.batch / page.positions.size());
   page.begun = env_.clock.steady();
+  code_.begin_run();
   try {
     if (!scan_sends(page)) db_.write("relay outbox", [&](Transaction& tx) { work_on_page(tx, page); });
-  } catch (const Unavailable&) {
-    throw;
-  } catch (const CommitUnknown&) {
-    throw;
   } catch (const std::exception&) {
-    if (page.work.local.empty()) throw;
+    if (!code_.is_own()) throw;
     for (const Entry& entry : page.work.local) take_in_hand(entry);
     run_one_by_one(page.work.local);
     return true;
   }
+  code_.forgive();
   advance_lanes(page);
   rest_after(page);
   begin_work(page);
@@ -91,15 +89,19 @@ bool Relay::take_offers() {
 // before the handlers' statements, and fails them all where it is not so.
 bool Relay::run_offered(const Lane& lane, const Entry& entry) {
   if (lane.scanning || lane.careful || lane.leaving) return false;
-  if (routing_.plan(entry).route != nullptr || !verify(entry, options_.hash_key)) return false;
+  const auto& plan = routing_.plan(entry);
+  if (plan.route != nullptr || plan.consumers.empty() || !verify(entry, options_.hash_key)) return false;
+  std::vector<std::string> consumers;
+  for (const Consumer* consumer : plan.consumers) consumers.push_back(consumer->name);
   const Instant begun = env_.clock.steady();
   std::vector<Span> spans;
+  UserCode code;
   try {
     db_.write("relay an offer", [&](Transaction& tx) {
       // Whoever completed it then: its effects are there, once.
       tx.witness("SELECT 1 FROM skald_outbox WHERE id = $1 AND status = 3", entry.id);
-      tables::outbox::complete_offered(tx, view_->worker, {entry.partition, lane.fence, 0}, entry.id);
-      handling_.call_together(tx, std::span(&entry, 1), spans);
+      tables::outbox::complete_offered(tx, view_->worker, {entry.partition, lane.fence, 0}, entry.id, consumers);
+      handling_.call_recorded(tx, entry, code, spans);
     });
   } catch (const std::exception&) {
     return false;  // a pass finds out what is the matter
@@ -140,9 +142,10 @@ void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
 
 // May run several times: everything in `page` but its question is made anew.
 void Relay::work_on_page(Transaction& tx, Page& page) {
+  code_.begin_run();
   page.work = Triage{};
   sort_out(tx, page, Fences::locked);
-  handling_.call_together(tx, page.work.local, page.spans);
+  handling_.call_together(tx, page.work.local, code_, page.spans);
   complete(tx, page.work.local, false);
   std::vector<std::string> claims;
   for (const Entry& entry : page.work.send)

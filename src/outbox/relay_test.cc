@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "outbox/relay_fixture.h"
+#include "store/tables/inbox.h"
 
 namespace skald::outbox {
 namespace {
@@ -209,6 +210,30 @@ TEST_P(RelayOfferTest, StaysWhereItsKeyIsBlocked) {
   relay_.offer(offer_of("e1"));
   relay_.run_once();
   EXPECT_EQ(seen(), "");
+}
+
+TEST_P(RelayOfferTest, WhatIsNotAsOfferedBreaksARuleOfTheTables) {
+  emit("e1", "local");
+  const std::string consumers[] = {"d"};
+  try {
+    db().write("offer", [&](Transaction& tx) {
+      tables::outbox::complete_offered(tx, "another", {partition_of("k"), 1, 0}, "e1", consumers);
+    });
+    FAIL() << "it was taken on trust";
+  } catch (const Conflict& error) {
+    EXPECT_EQ(error.code(), "CONSTRAINT_VIOLATION");
+  }
+  EXPECT_EQ(status_of("e1"), EntryStatus::PENDING);
+}
+
+TEST_P(RelayOfferTest, HasItsInboxRowsWithIt) {
+  emit("e1", "local");
+  relay_.offer(offer_of("e1"));
+  relay_.run_once();
+  const auto handled = db().read_result([](Transaction& tx) { return tables::inbox::of(tx, "e1"); });
+  std::set<std::string> consumers;
+  for (const auto& one : handled) consumers.insert(one.consumer);
+  EXPECT_EQ(consumers, (std::set<std::string>{"c2", "d"}));
 }
 
 TEST_P(RelayOfferTest, StaysWhereItsPartitionIsAnothersByNow) {

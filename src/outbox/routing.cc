@@ -56,8 +56,13 @@ std::vector<Bus*> Routing::buses() const {
   return out;
 }
 
+void Routing::settle(Transaction& tx, const Entry& entry, EntryStatus status, UserCode& code) const {
+  for (const Settled* settled : plan(entry).settled) code.call(tx, [&] { (*settled)(tx, entry, status); });
+}
+
 void Routing::settle(Transaction& tx, const Entry& entry, EntryStatus status) const {
-  for (const Settled* settled : plan(entry).settled) (*settled)(tx, entry, status);
+  UserCode code;
+  settle(tx, entry, status, code);
 }
 
 }  // namespace skald::outbox

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "skald/outbox.h"
+#include "store/user_code.h"
 
 namespace skald::outbox {
 
@@ -31,6 +32,7 @@ class Routing {
 
   // All buses, each once.
   std::vector<Bus*> buses() const;
+  void settle(Transaction& tx, const Entry& entry, EntryStatus status, UserCode& code) const;
   void settle(Transaction& tx, const Entry& entry, EntryStatus status) const;
 
  private:

@@ -1,5 +1,7 @@
 #include "runtime/loop.h"
 
+#include <algorithm>
+
 #include "skald/json.h"
 
 namespace skald::runtime {
@@ -45,7 +47,7 @@ void Loop::run() {
     busy_since_ = 0;
     if (idle <= Duration::zero() || stopping_) continue;
     waiting_ = true;
-    wait_(idle, wakeup_);
+    wait_safely(idle);
     waiting_ = false;
   }
 }
@@ -54,11 +56,24 @@ Duration Loop::step_safely() {
   try {
     return step_();
   } catch (const std::exception& error) {
-    env_.observer.count("loop_errors_total");
-    env_.observer.log(Observer::Level::error, "a loop failed and goes on",
-                      "\"loop\":" + to_json(name_) + ",\"error\":" + to_json(std::string(error.what())));
+    note(error);
     return kPauseAfterError;
   }
+}
+
+void Loop::wait_safely(Duration longest) {
+  try {
+    wait_(longest, wakeup_);
+  } catch (const std::exception& error) {
+    note(error);
+    wakeup_.wait(std::min(longest, kPauseAfterError));
+  }
+}
+
+void Loop::note(const std::exception& error) const {
+  env_.observer.count("loop_errors_total");
+  env_.observer.log(Observer::Level::error, "a loop failed and goes on",
+                    "\"loop\":" + to_json(name_) + ",\"error\":" + to_json(std::string(error.what())));
 }
 
 }  // namespace skald::runtime

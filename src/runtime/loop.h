@@ -17,7 +17,7 @@ class Loop {
   using Step = std::function<Duration()>;
   using Wait = std::function<void(Duration, Wakeup&)>;
 
-  // `wait` replaces the plain wait for the wake-up. What a step throws is logged
+  // `wait` replaces the plain wait for the wake-up. What a step or a wait throws is logged
   // and the step is called again after a pause.
   Loop(Env env, std::string name, Step step, Wait wait = {});
   ~Loop();
@@ -34,6 +34,8 @@ class Loop {
  private:
   void run();
   Duration step_safely();
+  void wait_safely(Duration longest);
+  void note(const std::exception& error) const;
 
   Env env_;
   std::string name_;

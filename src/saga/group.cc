@@ -19,16 +19,16 @@ bool asks_for_time(const Definition& definition) {
          });
 }
 
-std::string code_of(const std::exception& error) {
-  const auto* known = dynamic_cast<const Error*>(&error);
-  return known != nullptr ? known->code() : "STEP_FAILED";
-}
-
 }  // namespace
+
+Failure failure_of(const std::exception& error, const std::string& step) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  return {known != nullptr ? known->code() : "STEP_FAILED", error.what(), step};
+}
 
 Trouble trouble_of(std::exception_ptr error, const Next& what) {
   const auto trouble = [&](Trouble::Kind kind, const std::exception& e) {
-    return Trouble{kind, {code_of(e), e.what(), what.step->name}, {}};
+    return Trouble{kind, failure_of(e, what.step->name), {}};
   };
   const Actions& actions = what.act == Next::Act::undo ? what.step->undo : what.step->run;
   const bool remote = static_cast<bool>(actions.remote);
@@ -45,10 +45,9 @@ Trouble trouble_of(std::exception_ptr error, const Next& what) {
   } catch (const LockTimeout& e) {
     return trouble(Trouble::Kind::passing, e);
   } catch (const CommitUnknown& e) {
-    if (!remote) throw;
-    return trouble(Trouble::Kind::unknown, e);
+    // A local step's transaction is rolled back: whatever it lost elsewhere, here nothing has happened.
+    return trouble(remote ? Trouble::Kind::unknown : Trouble::Kind::passing, e);
   } catch (const Unavailable& e) {
-    if (!remote) throw;
     return trouble(Trouble::Kind::passing, e);
   } catch (const std::exception& e) {
     // Of a call nothing but Refused says that it did not happen: an answer may not have been understood.
@@ -60,6 +59,8 @@ After Group::run(std::string_view worker) {
   trial_.ran = 0;
   trial_.rollback_undoes_all = true;
   trial_.met.reset();
+  trial_.last = nullptr;
+  trial_.code.begin_run();
   if (saga_.newborn && !asks_for_time(*saga_.definition)) tables::saga::announce(tx_, saga_.row.id);
   const bool ours =
       saga_.newborn || trial_.signal || tables::saga::hold(tx_, saga_.row.id, saga_.row.owner, saga_.row.fence);
@@ -175,9 +176,10 @@ void Group::attempt(const Next& what, const std::function<void(Local&)>& code) {
     const CrashNotes::Running running(saga_.notes, kSagaNote, saga_.row.id);
     const Recording recording(tx_, saga_, what);
     Local step(tx_, context, freed_);
-    code(step);
+    consult(what, [&] { code(step); });
   } catch (...) {
-    trial_.met = Met{trouble_of(std::current_exception(), what), what.act, {}, std::exchange(step_span_, std::nullopt)};
+    if (!trial_.met) throw;
+    trial_.met->span = std::exchange(step_span_, std::nullopt);
     if (auto& span = trial_.met->span) {
       span->error = described(trial_.met->trouble.failure);
       span->end = env_.clock.now();
@@ -186,6 +188,18 @@ void Group::attempt(const Next& what, const std::function<void(Local&)>& code) {
     throw;
   }
   tx_.set_traceparent({});
+}
+
+void Group::consult(const Next& what, const std::function<void()>& code) {
+  trial_.last = what.step;
+  trial_.last_act = what.act;
+  trial_.last_at = trial_.ran;
+  try {
+    trial_.code.call(tx_, code);
+  } catch (...) {
+    trial_.met = Met{trouble_of(std::current_exception(), what), what.act, {}};
+    throw;
+  }
 }
 
 void Group::done(const Next& what, std::string_view status) {
@@ -278,7 +292,10 @@ void Group::store(After after, std::string_view worker) {
   if (after == After::ended) {
     row.status = progress.undoing ? SagaStatus::COMPENSATED : SagaStatus::COMPLETED;
     row.finished_at = env_.clock.now();
-    if (seam::holds(Rule::locks_released_at_end)) locks_.release(tx_, saga_, trial_.alone);
+    if (seam::holds(Rule::locks_released_at_end)) {
+      locks_.release(tx_, saga_, trial_.alone);
+      locks_.keep(tx_);  // a child's, for its root
+    }
     for (const Step& step : saga_.definition->steps)
       if (step.kind == Kind::await && !saga_.newborn) tables::signal::forget(tx_, row.id);
     if (!row.parent.empty() && seam::holds(Rule::parent_told)) woken_.push_back(row.parent);

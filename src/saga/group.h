@@ -10,6 +10,7 @@
 
 #include "saga/instance.h"
 #include "saga/semantic_locks.h"
+#include "store/user_code.h"
 
 namespace skald::saga {
 
@@ -35,14 +36,18 @@ struct Trial {
   bool alone = false;                // at the places of its locks
   std::optional<int> ends_after = {};  // so many steps: what is behind them wants a transaction of its own
   std::optional<std::string> signal; // for the await it stands at: nobody owns it, its row is locked
+  UserCode code = UserCode();        // of its steps
   // Of the last run:
   int ran = 0;                       // steps that have run
   bool rollback_undoes_all = true;   // those are all undone_by_rollback
   std::optional<Met> met;            // what the step behind them threw
+  const Step* last = nullptr;        // whose code ran last
+  Next::Act last_act = Next::Act::run;
+  int last_at = 0;                   // after so many steps
 };
 
-// What an exception of a step means. Rethrows what is nobody's fault but the
-// database's: the whole transaction comes again.
+// What an exception of a step means.
+Failure failure_of(const std::exception& error, const std::string& step);
 Trouble trouble_of(std::exception_ptr error, const Next& what);
 
 class Group {
@@ -79,6 +84,8 @@ class Group {
   bool child_completed(const Next& what);
   // Runs a step's code; what it throws is noted in the trial, and goes on.
   void attempt(const Next& what, const std::function<void(Local&)>& code);
+  // The same for what a step's definition says of it.
+  void consult(const Next& what, const std::function<void()>& code);
   void done(const Next& what, std::string_view status);
   After park(const Failure& failure);
   After park_crashed();

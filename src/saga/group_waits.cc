@@ -42,8 +42,10 @@ std::optional<After> Group::sleep(const Next& what) {
     done(what, "DONE");
     return std::nullopt;
   }
+  Duration time{};
+  consult(what, [&] { time = what.step->sleep_time(saga_.state.get()); });
   saga_.progress.called = true;
-  saga_.progress.wait_until = tx_.now() + what.step->sleep_time(saga_.state.get());
+  saga_.progress.wait_until = tx_.now() + time;
   return wait(SagaStatus::WAITING, saga_.progress.wait_until);
 }
 
@@ -88,7 +90,7 @@ std::optional<After> Group::run_child(const Next& what) {
     row.wake_at = tx_.now();
     if (what.step->child_deadline) row.deadline_at = tx_.now() + *what.step->child_deadline;
     row.revision = what.step->child_version;
-    row.state = what.step->make_child(saga_.state.get()).text;
+    consult(what, [&] { row.state = what.step->make_child(saga_.state.get()).text; });
     row.progress = to_json(Progress{});
     tables::saga::insert(tx_, row);
     woken_.push_back(row.id);

@@ -28,6 +28,7 @@ struct Instance {
   bool newborn = false;                // no row yet
   bool unique_key = false;             // newborn: only where no live one has its type and key
   std::string log;                     // lines that are not committed yet
+  bool watched = false;                // an outage hit its code, or was caused by that: see store/user_code.h
   bool recorded = false;               // a history is kept for the checker
   std::vector<checker::Operation> operations;  // of it, not committed yet
   std::vector<Span> spans;             // of local steps, not committed yet

@@ -145,9 +145,9 @@ Verdict fail(const Definition& definition, Progress& progress, const Next& what,
   ++progress.attempt;
   if (what.act == Next::Act::undo && !seam::holds(Rule::failing_undo_parked)) patience_over = false;
   const bool patient = needs_patience(definition, progress, what, trouble);
-  // A definite answer, unless one beside it has none; and a child is not started twice.
+  // A definite answer, unless one beside it has none; and a child that was started is not started twice.
   if (what.act == Next::Act::run && trouble.kind != Trouble::Kind::unknown)
-    progress.called = !trouble.unknown.empty() || what.step->kind == Kind::child;
+    progress.called = !trouble.unknown.empty() || (what.step->kind == Kind::child && progress.called);
   if (patient) return patience_over ? Verdict::help : Verdict::again;
   if (trouble.kind != Trouble::Kind::refusal && progress.attempt < trouble.retry.value_or(what.step->retry).tries) {
     if (trouble.kind == Trouble::Kind::stale && !what.step->back_to.empty()) {

@@ -175,9 +175,10 @@ Duration Runner::ready_in() {
 Runner::Handle Runner::reload(const Instance& saga) {
   auto row = db_.read_result([&](Transaction& tx) { return tables::saga::find(tx, saga.row.id); });
   if (!row || row->owner.empty() || row->owner != hooks_.worker() || row->fence != saga.row.fence) return nullptr;
-  Handle fresh = load(std::move(*row));
-  fresh->blame = saga.blame;
-  return fresh;
+  Handle found = load(std::move(*row));
+  found->blame = saga.blame;
+  found->watched = saga.watched;
+  return found;
 }
 
 Runner::Handle Runner::load(tables::saga::Row row) const {
@@ -202,6 +203,7 @@ After Runner::step(Instance& saga, After before) {
 After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
   Trial trial;
   trial.call = std::move(trouble);
+  trial.code = UserCode(saga.watched);
   bool result_alone = !saga.log.empty();  // what a call came to is in memory only
   for (int runs = 0; runs < kRunsMax; ++runs) {
     std::optional<Instance> draft;
@@ -209,6 +211,8 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     std::optional<Duration> wakes_in;
     std::vector<Freed> freed;
     bool others = false, came_before = false;
+    trial.met.reset();
+    trial.code.begin_run();
     try {
       db_.write(saga.definition->type, [&](Transaction& tx) {
         // A deadlock, mostly: step by step it holds less at a time. (On SQLite it is somebody
@@ -225,28 +229,19 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
       trial.alone = true;
       continue;
     } catch (const CommitUnknown&) {
-      look_at(kPauseAfterError);  // it may have woken others
-      throw;                      // whoever has the saga in hand looks what became of it
+      if (!is_steps_own(saga, trial)) {
+        look_at(kPauseAfterError);  // it may have woken others
+        throw;                      // whoever has the saga in hand looks what became of it
+      }
+      learn(saga, trial, result_alone);
+      continue;
     } catch (...) {
-      if (!trial.met) throw;
-      if (trial.met->trouble.failure.code == "LOCK_ORDER" && trial.ran > 0) {
-        trial.ends_after = trial.ran;
-        continue;
-      }
-      if (std::exchange(result_alone, false)) {
-        if (!seam::holds(seam::Rule::result_kept)) throw;
-        commit_result_alone(saga);
-        continue;
-      }
-      const bool rollback =
-          trial.rollback_undoes_all && trial.met->trouble.kind == Trouble::Kind::refusal && trial.stops.empty();
-      const int at = rollback ? 0 : trial.ran;
-      trial.stops.erase(trial.stops.lower_bound(at), trial.stops.end());
-      trial.stops.emplace(at, *trial.met);
+      if (!is_steps_own(saga, trial)) throw;
+      learn(saga, trial, result_alone);
       continue;
     }
     saga = std::move(*draft);
-    saga.newborn = false;
+    saga.newborn = saga.watched = false;
     saga.log.clear();
     for (const Span& span : saga.spans) env_.observer.span(span);
     saga.spans.clear();
@@ -264,6 +259,46 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     return after;
   }
   throw Unavailable("SAGA_UNSETTLED", "the steps of a saga keep failing in other places: it is tried again later");
+}
+
+bool Runner::is_steps_own(Instance& saga, Trial& trial) {
+  const bool own = trial.code.is_own();
+  if (!own || !trial.code.has_thrown()) trial.met.reset();
+  if (trial.met) return true;
+  if (!own || saga.newborn) {
+    saga.watched = trial.code.is_watched();
+    return false;
+  }
+  // Wrong was what a step has enqueued, or what it left in the state: watched, it shows whose that is,
+  // and the last one has to answer for what shows even then only at the end.
+  if (trial.code.is_watched() && trial.last != nullptr) {
+    try {
+      throw;
+    } catch (const std::exception& error) {
+      trial.met = Met{{Trouble::Kind::refusal, failure_of(error, trial.last->name), {}}, trial.last_act, {}};
+      trial.ran = trial.last_at;
+    }
+  }
+  trial.code.watch();
+  return true;
+}
+
+void Runner::learn(Instance& saga, Trial& trial, bool& result_alone) {
+  if (!trial.met) return;
+  if (trial.met->trouble.failure.code == "LOCK_ORDER" && trial.ran > 0) {
+    trial.ends_after = trial.ran;
+    return;
+  }
+  if (std::exchange(result_alone, false)) {
+    if (!seam::holds(seam::Rule::result_kept)) throw;
+    commit_result_alone(saga);
+    return;
+  }
+  const bool rollback =
+      trial.rollback_undoes_all && trial.met->trouble.kind == Trouble::Kind::refusal && trial.stops.empty();
+  const int at = rollback ? 0 : trial.ran;
+  trial.stops.erase(trial.stops.lower_bound(at), trial.stops.end());
+  trial.stops.emplace(at, *trial.met);
 }
 
 void Runner::commit_result_alone(Instance& saga) {

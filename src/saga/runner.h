@@ -98,6 +98,11 @@ class Runner {
   std::optional<Started> start_first(Instance& saga, const StartOptions& options, After& after);
   // One transaction, with what the call before it came to.
   After commit(Instance& saga, std::optional<Trouble> trouble);
+  // Of an exception that is being handled: whether a step of the saga is to answer for it, which is trial.met
+  // then, or the same is to be tried once more under watch.
+  bool is_steps_own(Instance& saga, Trial& trial);
+  // For the next run of the group: where it is to stop, and for what.
+  void learn(Instance& saga, Trial& trial, bool& result_alone);
   void commit_result_alone(Instance& saga);
   void watch_for_circle(const Instance& saga);
   After step(Instance& saga, After before);

@@ -8,7 +8,7 @@
 // of the queue.
 //
 // A saga that ends in the very transaction that took its locks leaves no rows: the
-// probe keeps others away until the commit.
+// probe keeps others away until the commit. A child does: its root runs on.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ class SemanticLocks {
  public:
   // What the step at `index` needs and the saga does not have; may throw PlaceTaken.
   LockAnswer take(Transaction& tx, Instance& saga, int index, bool alone);
-  // Rows for what was taken in this transaction; where the saga goes on.
+  // Rows for what was taken in this transaction and not released; where the saga, or its root, goes on.
   void keep(Transaction& tx) const;
   // Everything, at the saga's end; may throw PlaceTaken.
   void release(Transaction& tx, Instance& saga, bool alone);

@@ -128,15 +128,50 @@ TEST_F(Postgres, AnnouncesPartitionsToAListenerTogether) {
   EXPECT_EQ(hear(*listener), (std::vector{3, 17, 63}));
 }
 
+TEST_F(Postgres, TellsNothingToThoseWhoShareTheDatabaseByAnotherSchema) {
+  const Migration step[] = {
+      {.version = 1, .name = "n", .sql = "CREATE TABLE item (id TEXT PRIMARY KEY, n BIGINT)", .postgres_sql = ""}};
+  const auto open = [&](const std::string& schema) {
+    auto opened = open_postgres(env(), {.url = database_->address(), .schema = schema, .connections = 2});
+    opened->migrate("n", step);
+    return opened;
+  };
+  const auto mine = open("mine"), also_mine = open("mine"), others = open("others");
+  const auto near = also_mine->listen(), far = others->listen();
+  hear(*near);  // all, after LISTEN
+  hear(*far);
+  NeighbourlyHook hook;
+  hook.news = {.partitions = {17}, .offer = "SELECT id FROM item WHERE id = $1", .id = "k"};
+  mine->set_commit_hook(&hook);
+  mine->write("produce", [&](Transaction& tx) {
+    tx.emit({.id = "", .type = "t", .key = "k", .subject = "", .payload = "{}", .traceparent = ""});
+  });
+  ASSERT_EQ(hook.told, (std::vector<int>{17})) << "it went with the commit";
+  const auto offered = hear_all(*near);
+  ASSERT_EQ(offered.offers.size(), 1u);
+  EXPECT_EQ(offered.offers[0].text, "k");
+  mine->announce(std::vector<int>{4, 5});
+  mine->flush_announcements();
+  EXPECT_EQ(hear(*near), (std::vector<int>{4, 5}));
+
+  // Theirs comes behind all of that, and is all that they hear.
+  others->announce(std::vector<int>{9});
+  others->flush_announcements();
+  const auto heard = hear_all(*far);
+  EXPECT_TRUE(heard.offers.empty());
+  EXPECT_EQ(heard.partitions, (std::vector<int>{9}));
+}
+
 TEST_F(Postgres, ReportsAllPartitionsWhenAListenerHasLostItsConnection) {
   const auto listener = other().listen();
   hear(*listener);
   const int fd = listener->fd();
   other().write("kill listener", [](Transaction& tx) {
-    EXPECT_EQ(tx.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query = 'LISTEN skald' AND "
-                       "datname = current_database()")
-                  .size(),
-              1u);
+    EXPECT_EQ(
+        tx.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE 'DO %LISTEN%' AND "
+                 "datname = current_database()")
+            .size(),
+        1u);
   });
   EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions));
   EXPECT_EQ(listener->fd(), fd);
@@ -150,7 +185,7 @@ TEST_F(Postgres, KeepsAnnouncementsThatCouldNotBeSent) {
   db().flush_announcements();
   other().write("kill announcer", [](Transaction& tx) {
     tx.query(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE '%pg_notify($1%' AND pid <> "
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_notify(%' AND pid <> "
         "pg_backend_pid()");
   });
   const auto listener = other().listen();

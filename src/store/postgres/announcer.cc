@@ -115,7 +115,7 @@ Partitions Announcer::take_noted() {
 
 void Announcer::add_notification(const Partitions& partitions) {
   const std::string payload = write_partitions(partitions);
-  const Param params[] = {std::string_view(kChannel), payload};
+  const Param params[] = {payload};
   connection_->add(kNotify, params);
   sent_ = env_.clock.steady();
 }

@@ -15,9 +15,10 @@
 
 namespace skald::postgres {
 
-// The channel's name is fixed: all programs on one database speak through it.
-inline constexpr char kChannel[] = "skald";
-inline constexpr std::string_view kNotify = "SELECT pg_notify($1, $2)";
+// All programs that share their tables speak through one channel, and nobody else: it is named by
+// the schema that the session works in, however that was set.
+#define SKALD_CHANNEL "'skald_' || hashtextextended(COALESCE(current_schema(), ''), 0)"
+inline constexpr std::string_view kNotify = "SELECT pg_notify(" SKALD_CHANNEL ", $1)";
 using Partitions = std::bitset<kPartitions>;
 
 // "3,17" and back; what is no partition is left out.

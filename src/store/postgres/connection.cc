@@ -191,7 +191,7 @@ std::optional<Failed> Connection::receive(std::size_t count) {
     }
     auto failed = accept(answer, std::move(result));
     if (failed && !first) first = std::move(failed);
-    if (first && first->kind == Failure::connection_lost) broken_ = true;
+    if (first && is_session_gone(first->kind)) broken_ = true;
     if (broken_ || PQstatus(connection_.get()) == CONNECTION_BAD) {
       Failed gone = lost(answer.index);
       return first ? std::move(first) : std::move(gone);

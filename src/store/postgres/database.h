@@ -4,6 +4,7 @@
 // | failure                                     | what write() does                  |
 // | deadlock, serialization                     | runs the body again, at most 10 times |
 // | connection lost before COMMIT was sent      | runs it again on another, at most 3 times |
+// | the body paused too long (IDLE_IN_TRANSACTION) | runs it again, once             |
 // | connection lost after COMMIT was sent       | asks the server what became of it (commit_fate.h) |
 // | lock timeout, constraint, SQL error         | rolls back and throws              |
 //
@@ -49,7 +50,10 @@ class PostgresDatabase final : public Database {
   struct Chances {
     int rolled_back = 10;
     int lost = 3;
-    bool take(Failure kind) { return --(kind == Failure::connection_lost ? lost : rolled_back) >= 0; }
+    int idle = 1;  // the process may have been stopped; code that pauses does so again
+    bool take(Failure kind) {
+      return --(kind == Failure::connection_lost ? lost : kind == Failure::idle_too_long ? idle : rolled_back) >= 0;
+    }
   };
   // What one run of a body came to.
   enum class Outcome { done, again, commit_lost };

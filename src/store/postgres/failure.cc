@@ -20,7 +20,7 @@ constexpr Known kKnown[] = {
     {"57P02", Failure::connection_lost},       // crash_shutdown
     {"57P03", Failure::connection_lost},       // cannot_connect_now
     {"57P05", Failure::connection_lost},       // idle_session_timeout
-    {"25P03", Failure::connection_lost},       // idle_in_transaction_session_timeout
+    {"25P03", Failure::idle_too_long},         // idle_in_transaction_session_timeout
     {"08", Failure::connection_lost},          // connection exceptions
     {"26000", Failure::connection_lost},       // our statement is unknown: somebody reset the session
     {"53", Failure::unavailable},              // disk full, out of memory, too many connections
@@ -45,6 +45,11 @@ void raise(const Failed& failed) {
                         "the database gave the transaction up in favour of another, try again: " + cause);
     case Failure::connection_lost:
       throw Unavailable("CONNECTION_LOST", "the connection to the database was lost, try again: " + cause);
+    case Failure::idle_too_long:
+      throw Unavailable("IDLE_IN_TRANSACTION",
+                        "the code in a transaction paused for longer than the database allows, make its calls outside "
+                        "of it: " +
+                            cause);
     case Failure::lock_timeout:
       throw LockTimeout("LOCK_TIMEOUT", "a row stayed locked by another transaction for too long, try again: " + cause);
     case Failure::unavailable:

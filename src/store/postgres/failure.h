@@ -10,6 +10,7 @@ namespace skald::postgres {
 enum class Failure {
   rolled_back,      // deadlock, serialization: the transaction is gone, run it again at once
   connection_lost,  // the session is gone; what was not being committed did not happen
+  idle_too_long,    // the same, because the transaction's own code paused; nothing of it has happened
   lock_timeout,
   unavailable,      // the server cannot do it now
   unique_violation,
@@ -30,7 +31,12 @@ struct Failed {
 Failure classify(std::string_view sqlstate);
 
 // Whether the same body may succeed if the whole transaction is run again.
-constexpr bool is_retryable(Failure kind) { return kind == Failure::rolled_back || kind == Failure::connection_lost; }
+constexpr bool is_retryable(Failure kind) {
+  return kind == Failure::rolled_back || kind == Failure::connection_lost || kind == Failure::idle_too_long;
+}
+constexpr bool is_session_gone(Failure kind) {
+  return kind == Failure::connection_lost || kind == Failure::idle_too_long;
+}
 
 // Throws the member of Skald's family (skald/error.h) that it is for the caller.
 [[noreturn]] void raise(const Failed& failed);

@@ -21,7 +21,7 @@ TEST(FailureTable, SaysForEachSqlstateWhatItMeansForTheTransaction) {
       {"57P03", Failure::connection_lost},
       {"08000", Failure::connection_lost},
       {"08006", Failure::connection_lost},
-      {"25P03", Failure::connection_lost},
+      {"25P03", Failure::idle_too_long},
       {"53100", Failure::unavailable},
       {"53200", Failure::unavailable},
       {"53300", Failure::unavailable},

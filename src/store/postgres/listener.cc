@@ -7,6 +7,8 @@ namespace skald::postgres {
 namespace {
 
 constexpr Duration kConnectTimeout = 5s;
+// LISTEN takes no expression.
+constexpr char kListen[] = "DO $$ BEGIN EXECUTE format('LISTEN %I', " SKALD_CHANNEL "); END $$";
 
 }  // namespace
 
@@ -52,9 +54,8 @@ void PostgresListener::go_on_connecting() {
     case PGRES_POLLING_READING: watch(EPOLLIN); break;
     case PGRES_POLLING_WRITING: watch(EPOLLOUT); break;
     case PGRES_POLLING_OK: {
-      const std::string listen = std::string("LISTEN ") + kChannel;
       PQsetnonblocking(connection_.get(), 1);
-      if (PQsendQuery(connection_.get(), listen.c_str()) == 0) return disconnect();
+      if (PQsendQuery(connection_.get(), kListen) == 0) return disconnect();
       PQflush(connection_.get());
       stage_ = Stage::subscribing;
       watch(EPOLLIN);

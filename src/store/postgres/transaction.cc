@@ -17,11 +17,15 @@ constexpr std::string_view kNoteWrite =
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_current_xact_id()::text";
 constexpr std::string_view kNoteRead = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-bool is_set_local(std::string_view sql) {
-  constexpr std::string_view wanted = "SET LOCAL ";
+bool begins_with(std::string_view sql, std::string_view wanted) {
   return sql.size() > wanted.size() && std::equal(wanted.begin(), wanted.end(), sql.begin(), [](char a, char b) {
            return a == std::toupper(static_cast<unsigned char>(b));
          });
+}
+
+// Ends with the transaction.
+bool is_set_local(std::string_view sql) {
+  return begins_with(sql, "SET LOCAL ") || begins_with(sql, "SET CONSTRAINTS ");
 }
 
 // What would outlive the transaction in a session that others use after it.
@@ -181,16 +185,16 @@ void PostgresTransaction::commit() {
 
 void PostgresTransaction::follow_with_notification() {
   if (news_.offer.empty()) {
-    const Param params[] = {std::string_view(kChannel), notification_};
+    const Param params[] = {notification_};
     connection_.follow_with(kNotify, params);
     return;
   }
   // A notification must be shorter than 8,000 bytes.
   const std::string sql =
       "WITH offer(text) AS (" + std::string(news_.offer) +
-      ") SELECT pg_notify($2, CASE WHEN octet_length(text) < 7900 THEN $3::text || ' ' || text ELSE $3::text END) "
-      "FROM offer";
-  const Param params[] = {news_.id, std::string_view(kChannel), notification_};
+      ") SELECT pg_notify(" SKALD_CHANNEL
+      ", CASE WHEN octet_length(text) < 7900 THEN $2::text || ' ' || text ELSE $2::text END) FROM offer";
+  const Param params[] = {news_.id, notification_};
   connection_.follow_with(sql, params);
 }
 

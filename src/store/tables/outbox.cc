@@ -147,8 +147,10 @@ std::optional<Entry> read_offer(std::string_view text) {
   }
 }
 
-// Divides by zero where something is not as assumed.
-void complete_offered(Transaction& tx, std::string_view worker, const Position& position, std::string_view id) {
+// The inbox rows name the entry that was completed: where something is not as assumed there is
+// none, and the inbox takes no row without one.
+void complete_offered(Transaction& tx, std::string_view worker, const Position& position, std::string_view id,
+                      std::span<const std::string> consumers) {
   tx.enqueue(
       "WITH owned AS MATERIALIZED (SELECT id FROM skald_partition WHERE id = $1 AND fence = $2 AND owner = $3 "
       "FOR SHARE), "
@@ -156,9 +158,10 @@ void complete_offered(Transaction& tx, std::string_view worker, const Position& 
       ", version = version + 1 FROM owned WHERE o.id = $4 AND o.partition = owned.id AND o." SKALD_STILL_LIVE
       " AND o.status = 0 "
       "AND NOT EXISTS (SELECT 1 FROM skald_outbox b WHERE b.partition = o.partition AND b.live = 1 AND b.seq < o.seq "
-      "AND b.key = o.key) AND NOT EXISTS (SELECT 1 FROM skald_blocked_key k WHERE k.key = o.key) RETURNING 1) "
-      "SELECT 1 / count(*) FROM done",
-      position.partition, position.fence, worker, id);
+      "AND b.key = o.key) AND NOT EXISTS (SELECT 1 FROM skald_blocked_key k WHERE k.key = o.key) RETURNING o.id) "
+      "INSERT INTO skald_inbox (consumer, event_id, at) SELECT c, (SELECT id FROM done), " SKALD_NOW
+      " FROM unnest($5::text[]) AS named(c)",
+      position.partition, position.fence, worker, id, consumers);
 }
 
 void claim(Transaction& tx, std::span<const std::string> ids, std::string_view worker) {

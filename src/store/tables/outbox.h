@@ -68,9 +68,11 @@ Pending pending(Transaction& tx, std::string_view worker, std::span<const Positi
 extern const std::string_view kOffer;
 std::optional<Entry> read_offer(std::string_view text);
 
-// COMPLETED, without asking first: the transaction fails at its next round trip where the
-// entry is not owned, not new, or not the first of its key (PostgreSQL).
-void complete_offered(Transaction& tx, std::string_view worker, const Position& position, std::string_view id);
+// COMPLETED, with its inbox rows, without asking first: the transaction fails at its next round
+// trip where the entry is not owned, not new, or not the first of its key (PostgreSQL). There is at
+// least one consumer.
+void complete_offered(Transaction& tx, std::string_view worker, const Position& position, std::string_view id,
+                      std::span<const std::string> consumers);
 
 // PROCESSING under `worker`; the attempt counts from here on.
 void claim(Transaction& tx, std::span<const std::string> ids, std::string_view worker);
