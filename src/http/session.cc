@@ -1,18 +1,17 @@
 // A connection that carries requests, one after the other: read, hand to a
-// worker, answer, again. The one source that includes Beast.
+// worker, answer, again. With request_head.cc the one source that includes Beast.
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/message.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include "http/connection.h"
 #include "http/date.h"
+#include "http/request_head.h"
 
 namespace skald::http {
 namespace {
@@ -102,6 +101,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void check_header() {
     take_header();
+    if (const auto problem = framing_problem(*parser_)) return refuse(*problem);
     if (const auto problem = core_.guard->check(request_.header("host"), request_.header("origin"), local_address_))
       return refuse(*problem);
     // Where the length is not known it counts as the longest that is allowed.
@@ -125,18 +125,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                              });
   }
 
-  // Taken before the body is read: what a trailer says later does not count.
   void take_header() {
-    const auto& message = parser_->get();
-    request_.method = std::string(message.method_string());
-    request_.path = std::string(message.target());
+    take_head(*parser_, request_);
     is_head_ = request_.method == "HEAD";
-    keep_alive_ = message.keep_alive();
-    chunks_allowed_ = message.version() >= 11;
-    for (const auto& field : message) {
-      auto [place, fresh] = request_.headers.try_emplace(lower_case(field.name_string()), field.value());
-      if (!fresh) place->second.append(", ").append(field.value());
-    }
+    keep_alive_ = parser_->get().keep_alive();
+    chunks_allowed_ = parser_->get().version() >= 11;
   }
 
   void read_body() {
@@ -272,7 +265,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   Socket socket_;
   Deadline deadline_;
   boost::beast::flat_buffer buffer_;
-  std::optional<beast::request_parser<beast::string_body>> parser_;
+  std::optional<RequestParser> parser_;
   std::optional<beast::response<beast::string_body>> message_;
   std::string local_address_;
   Request request_;
