@@ -45,6 +45,8 @@ Caller Authenticator::identify(std::string_view authorization) const {
   return {claims.role, claims.subject};
 }
 
+std::string holder_of(const Caller& caller) { return std::string(enum_name(caller.role)) + ' ' + caller.subject; }
+
 void refuse_open_listen(std::string_view host, bool has_secret) {
   if (has_secret || is_loopback(host)) return;
   throw Invalid("OPEN_LISTEN",

@@ -36,6 +36,9 @@ class Authenticator {
   Tokenless tokenless_;
 };
 
+// The one name of a caller where shares and limits are counted: subjects are told apart by role.
+std::string holder_of(const Caller& caller);
+
 // Throws Invalid (OPEN_LISTEN) where a server without a secret would listen
 // beyond loopback. `host` is an address or a name, as configured; a secret under
 // which callers without a token are let in (Tokenless::admin) counts as none.

@@ -25,11 +25,12 @@ std::string chunk(std::string_view text) {
 // nothing published during the asking is missed.
 class EventStream final : public Connection, public std::enable_shared_from_this<EventStream> {
  public:
-  EventStream(Core& core, Socket socket, Stream stream, bool chunked)
-      : core_(core),
+  EventStream(Core& core, Socket socket, Opening opening)
+      : Connection(std::move(opening.peer)),
+        core_(core),
         socket_(std::move(socket)),
-        stream_(std::move(stream)),
-        chunked_(chunked),
+        stream_(std::move(opening.stream)),
+        chunked_(opening.chunked),
         write_deadline_(core.io),
         heartbeat_(core.io),
         signalled_(std::make_shared<std::atomic<bool>>(false)) {}
@@ -178,8 +179,9 @@ class EventStream final : public Connection, public std::enable_shared_from_this
 
 }  // namespace
 
-void start_event_stream(Core& core, Socket socket, Stream stream, std::string head, bool chunked) {
-  const auto connection = std::make_shared<EventStream>(core, std::move(socket), std::move(stream), chunked);
+void start_event_stream(Core& core, Socket socket, Opening opening) {
+  std::string head = std::move(opening.head);
+  const auto connection = std::make_shared<EventStream>(core, std::move(socket), std::move(opening));
   core.keep(connection);
   connection->start(std::move(head));
   if (core.stopping) connection->wind_down();

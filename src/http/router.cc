@@ -42,6 +42,35 @@ bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
 }
 
+// What a step gave, or what its failure means to the client and, as the cause, to the log.
+struct Outcome {
+  std::optional<Reply> reply;
+  std::string cause;
+};
+
+template <class F>
+Outcome settled(const Request& request, F&& step) {
+  Outcome out;
+  const auto fail = [&](const std::exception& error) {
+    out.reply = Reply{problem_response(problem_of(error), request.request_id), std::nullopt};
+    out.cause = error.what();
+  };
+  try {
+    out.reply = step();
+  } catch (const std::exception& error) {
+    fail(error);
+  } catch (...) {
+    fail(std::runtime_error("a handler threw what is no std::exception"));
+  }
+  return out;
+}
+
+void check_headers(const Response& response) {
+  for (const auto& [name, value] : response.headers)
+    if (has_control(value))
+      throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
+}
+
 void add_field(std::string& fields, std::string_view name, std::string_view value) {
   if (!fields.empty()) fields += ',';
   json::write_string(fields, name);
@@ -124,35 +153,32 @@ const Routes::Node* Routes::find(const Node& node, const std::vector<std::string
   return nullptr;
 }
 
-Reply Routes::answer(Request request) const { return answer(std::move(request), nullptr); }
-Response Routes::dispatch(Request request) const { return cut(answer(std::move(request))); }
+Reply Routes::answer(Passage passage) const { return answer(std::move(passage), nullptr); }
+Response Routes::dispatch(Request request) const { return cut(answer({.request = std::move(request)})); }
 Response Routes::dispatch_as(const Caller& caller, Request request) const {
-  return cut(answer(std::move(request), &caller));
+  return cut(answer({.request = std::move(request)}, &caller));
 }
 
-Reply Routes::answer(Request request, const Caller* known) const {
-  const Instant began = env_.clock.steady();
-  introduce(request);
-  auto span = begin_span_as(env_, request.traceparent, request.header("traceparent"), Span::Kind::server);
-  Reply reply;
-  std::string cause;
-  const Route* route = nullptr;
-  try {
-    reply = handle(request, known, route);
-    for (const auto& [name, value] : reply.response.headers)
-      if (has_control(value))
-        throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
-  } catch (const std::exception& error) {
-    reply = {problem_response(problem_of(error), request.request_id), std::nullopt};
-    cause = error.what();
-  } catch (...) {
-    const std::runtime_error foreign("a handler threw what is no std::exception");
-    reply = {problem_response(problem_of(foreign), request.request_id), std::nullopt};
-    cause = foreign.what();
-  }
-  finish(request, reply.response, began, cause);
-  if (span) trace(*span, request, route, reply.response.status, cause);
-  return reply;
+std::optional<Response> Routes::admit(Passage& passage) const {
+  begin(passage);
+  Outcome outcome = settled(passage.request, [&] { return enter(passage, nullptr); });
+  if (!outcome.reply) return std::nullopt;
+  finish(passage, outcome.reply->response, outcome.cause);
+  return std::move(outcome.reply->response);
+}
+
+Reply Routes::answer(Passage passage, const Caller* known) const {
+  if (passage.admitted) passage.began = env_.clock.steady();  // how slowly its body came is not our doing
+  else begin(passage);
+  Outcome outcome = settled(passage.request, [&] {
+    std::optional<Reply> reply;
+    if (!passage.admitted) reply = enter(passage, known);
+    if (!reply) reply = run(*passage.route, passage.request);
+    check_headers(reply->response);
+    return reply;
+  });
+  finish(passage, outcome.reply->response, outcome.cause);
+  return std::move(*outcome.reply);
 }
 
 Response Routes::cut(Reply reply) {
@@ -168,15 +194,16 @@ Response Routes::cut(Reply reply) {
   }
 }
 
-Response Routes::refuse(Request request, const Problem& problem) const {
-  const Instant began = env_.clock.steady();
-  introduce(request);
-  Response response = problem_response(problem, request.request_id);
-  finish(request, response, began, problem.detail);
+Response Routes::refuse(Passage passage, const Problem& problem) const {
+  if (!passage.admitted) begin(passage);
+  passage.span.reset();
+  Response response = problem_response(problem, passage.request.request_id);
+  finish(passage, response, problem.detail);
   return response;
 }
 
-Reply Routes::handle(Request& request, const Caller* known, const Route*& chosen) const {
+std::optional<Reply> Routes::enter(Passage& passage, const Caller* known) const {
+  Request& request = passage.request;
   Target target = parse_target(request.path);
   request.path = target.path;
   request.query.merge(target.query);
@@ -193,15 +220,16 @@ Reply Routes::handle(Request& request, const Caller* known, const Route*& chosen
     Response response =
         problem_response({405, "METHOD_NOT_ALLOWED", "this path takes " + allow, {}}, request.request_id);
     response.headers["allow"] = allow;
-    return {std::move(response), std::nullopt};
+    return Reply{std::move(response), std::nullopt};
   }
 
   const Route& route = *found->second;
-  chosen = &route;
+  passage.route = &route;
   for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
   if (known != nullptr) Authenticator::admit(request.caller = *known, route.access);
   else request.caller = authenticator_.admit(request, route.access);
-  return run(route, request);
+  passage.admitted = true;
+  return std::nullopt;
 }
 
 Reply Routes::run(const Route& route, const Request& request) const {
@@ -221,13 +249,21 @@ Reply Routes::run(const Route& route, const Request& request) const {
   return {run_once_per_key(target.db, in_flight_, request, target.handler), std::nullopt};
 }
 
-void Routes::introduce(Request& request) const {
+void Routes::begin(Passage& passage) const {
+  Request& request = passage.request;
+  passage.began = env_.clock.steady();
   request.request_id = make_id(env_.clock.now(), env_.random);
-  request.traceparent = continue_trace(request.header("traceparent"), env_.random, trace_ratio_);
+  const std::string_view context = request.header("traceparent");
+  request.traceparent = continue_trace(context, env_.random, trace_ratio_);
+  passage.span = begin_span_as(env_, request.traceparent, context, Span::Kind::server);
 }
 
 // Probes and scrapes (what needs no token) begin no traces: they would be most of them.
-void Routes::trace(Span& span, const Request& request, const Route* route, int status, std::string_view cause) const {
+void Routes::trace(Passage& passage, int status, std::string_view cause) const {
+  if (!passage.span) return;
+  Span& span = *passage.span;
+  const Request& request = passage.request;
+  const Route* route = passage.route;
   if (span.parent_id.empty() && route != nullptr && route->access == Access::open) return;
   const bool known = std::ranges::find(kMethods, request.method) != std::end(kMethods) || request.method == "HEAD";
   span.name = known ? request.method : "HTTP";
@@ -240,13 +276,14 @@ void Routes::trace(Span& span, const Request& request, const Route* route, int s
   else end_span(env_, span);
 }
 
-void Routes::finish(const Request& request, Response& response, Instant began, std::string_view cause) const {
+void Routes::finish(Passage& passage, Response& response, std::string_view cause) const {
+  const Request& request = passage.request;
   response.headers["traceparent"] = request.traceparent;
   response.headers["x-request-id"] = request.request_id;
   response.headers.try_emplace("cache-control", "no-store");
   response.headers.try_emplace("x-content-type-options", "nosniff");
 
-  const Duration took = env_.clock.steady() - began;
+  const Duration took = env_.clock.steady() - passage.began;
   env_.observer.count("http_requests_total");
   env_.observer.timing("http_request_seconds", took);
   const bool failed = response.status >= 500;
@@ -260,6 +297,7 @@ void Routes::finish(const Request& request, Response& response, Instant began, s
   fields += ",\"status\":" + std::to_string(response.status) + ",\"micros\":" + std::to_string(took.count());
   if (failed) add_field(fields, "cause", cut_text(cause, 1000));
   env_.observer.log(failed ? Observer::Level::warn : Observer::Level::debug, "http request", fields);
+  trace(passage, response.status, cause);
 }
 
 }  // namespace skald::http

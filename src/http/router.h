@@ -43,6 +43,15 @@ struct Reply {
   std::optional<Stream> stream;
 };
 
+// A request on its way, and what is known of it so far.
+struct Passage {
+  Request request = {};
+  Instant began = {};
+  std::optional<Span> span = {};
+  const Route* route = nullptr;
+  bool admitted = false;  // the caller may call that route
+};
+
 class Routes final : public Router {
  public:
   // Registers GET /openapi.json by itself. Of requests that bring no trace context the share
@@ -60,7 +69,12 @@ class Routes final : public Router {
   // Answers a request as it came: `path` may be a whole target with its query;
   // params, caller, traceparent and request_id are filled in here. Every failure
   // is an answer.
-  Reply answer(Request request) const;
+  Reply answer(Passage passage) const;
+
+  // The same in two parts, for a request whose body has yet to come: whether there is such a
+  // route, and whether the caller may call it, can be seen by the head. Gives the refusal; without
+  // one, answer() goes on where this has ended.
+  std::optional<Response> admit(Passage& passage) const;
 
   // The same for callers that cannot stream: a stream is cut after its first part, and says in
   // x-stream-topic when to look again, in x-stream-ended that it has ended.
@@ -70,7 +84,7 @@ class Routes final : public Router {
 
   // The answer to what the server refuses before it is a request (too large, too
   // slow, …), with the same headers, metrics and log as any other.
-  Response refuse(Request request, const Problem& problem) const;
+  Response refuse(Passage passage, const Problem& problem) const;
 
   const std::deque<Route>& all() const { return routes_; }
 
@@ -79,13 +93,13 @@ class Routes final : public Router {
   void add(Route route);
   const Node* find(const Node& node, const std::vector<std::string>& segments, std::size_t depth,
                    std::vector<std::string>& values) const;
-  Reply answer(Request request, const Caller* known) const;
+  Reply answer(Passage passage, const Caller* known) const;
   static Response cut(Reply reply);
-  Reply handle(Request& request, const Caller* known, const Route*& chosen) const;
+  void begin(Passage& passage) const;
+  std::optional<Reply> enter(Passage& passage, const Caller* known) const;
   Reply run(const Route& route, const Request& request) const;
-  void introduce(Request& request) const;
-  void finish(const Request& request, Response& response, Instant began, std::string_view cause) const;
-  void trace(Span& span, const Request& request, const Route* route, int status, std::string_view cause) const;
+  void finish(Passage& passage, Response& response, std::string_view cause) const;
+  void trace(Passage& passage, int status, std::string_view cause) const;
 
   Env env_;
   Authenticator authenticator_;

@@ -15,6 +15,9 @@
 namespace skald::http {
 class ServerTest : public testing::Test {
  protected:
+  explicit ServerTest(std::optional<std::string> secret = std::nullopt)
+      : routes_(fake_.env, Authenticator(fake_.env, std::move(secret)), "1") {}
+
   ServerOptions options{.port = 0};
 
   void SetUp() override {
@@ -51,6 +54,7 @@ class ServerTest : public testing::Test {
     thread_ = std::thread([this] { server_->run(); });
   }
   RawClient connect() { return RawClient(server_->port()); }
+  RawClient connect_from(std::string_view address) { return RawClient(server_->port(), 20, address); }
   static std::string get(std::string_view path, std::string_view more = "") {
     return "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(more) + "\r\n";
   }
@@ -74,7 +78,7 @@ class ServerTest : public testing::Test {
 
   FakeEnv fake_;
   std::unique_ptr<Database> db_;
-  Routes routes_{fake_.env, Authenticator(fake_.env, std::nullopt), "1"};
+  Routes routes_;
   Publisher publisher_;
   boost::asio::thread_pool pool_{4};
   std::unique_ptr<Server> server_;

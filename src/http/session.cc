@@ -25,8 +25,9 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 class Session final : public Connection, public std::enable_shared_from_this<Session> {
  public:
-  Session(Core& core, Socket socket)
-      : core_(core),
+  Session(Core& core, Socket socket, std::string peer)
+      : Connection(std::move(peer)),
+        core_(core),
         socket_(std::move(socket)),
         deadline_(core.io),
         buffer_(core.options.header_bytes_max + kBufferSlack) {}
@@ -55,14 +56,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   enum class Phase { idle, reading, handling, writing, lingering, closed };
 
   // What a worker runs. The session goes before the core that its socket needs.
-  // The worker alone touches request_ from here until answered().
+  // The worker alone touches passage_ from here until answered().
   struct Work {
     std::shared_ptr<Core> core;
     std::shared_ptr<Session> session;
 
     void operator()() {
       core->waiting.fetch_sub(1);
-      Reply reply = core->routes.answer(std::move(session->request_));
+      Reply reply = core->routes.answer(std::move(session->passage_));
       boost::asio::post(core->io, [session = std::move(session), reply = std::move(reply)]() mutable {
         session->answered(std::move(reply));
       });
@@ -83,7 +84,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void read_header() {
     phase_ = Phase::reading;
-    request_ = {};
+    passage_ = {};
+    subject_.clear();
     is_head_ = false;
     keep_alive_ = true;
     chunks_allowed_ = true;
@@ -102,21 +104,17 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void check_header() {
     take_header();
     if (const auto problem = framing_problem(*parser_)) return refuse(*problem);
-    if (const auto problem = core_.guard->check(request_.header("host"), request_.header("origin"), local_address_))
+    if (const auto problem = core_.guard->check(request().header("host"), request().header("origin"), local_address_))
       return refuse(*problem);
-    // Where the length is not known it counts as the longest that is allowed.
-    const auto length = parser_->content_length();
-    const std::size_t body = parser_->is_done() ? 0
-                             : length           ? static_cast<std::size_t>(*length)
-                                                : core_.options.body_bytes_max;
-    if (core_.body_bytes + body > core_.options.bodies_bytes_max)
-      return refuse({503, "OVERLOADED", "too many large requests are under way; send it again later", 1});
-    core_.body_bytes += body;
-    body_bytes_ = body;
     if (parser_->is_done()) return submit();
-
+    // Who may not send it does not get to send its body either.
+    if (auto refusal = core_.routes.admit(passage_)) {
+      keep_alive_ = false;
+      return respond(std::move(*refusal));
+    }
+    subject_ = holder_of(request().caller);
     set_deadline(core_.options.body_timeout);
-    if (lower_case(request_.header("expect")) != "100-continue") return read_body();
+    if (lower_case(request().header("expect")) != "100-continue") return read_body();
     boost::asio::async_write(socket_, boost::asio::buffer(kContinue),
                              [self = shared_from_this()](Failure failure, std::size_t) {
                                if (self->phase_ == Phase::closed) return;
@@ -126,18 +124,37 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void take_header() {
-    take_head(*parser_, request_);
-    is_head_ = request_.method == "HEAD";
+    take_head(*parser_, request());
+    is_head_ = request().method == "HEAD";
     keep_alive_ = parser_->get().keep_alive();
     chunks_allowed_ = parser_->get().version() >= 11;
   }
 
   void read_body() {
-    beast::async_read(socket_, buffer_, *parser_, [self = shared_from_this()](Failure failure, std::size_t) {
+    beast::async_read_some(socket_, buffer_, *parser_, [self = shared_from_this()](Failure failure, std::size_t) {
       if (self->phase_ == Phase::closed) return;
       if (failure) return self->read_failed(failure);
-      self->submit();
+      if (const auto problem = self->hold_body(self->parser_->get().body().size())) return self->refuse(*problem);
+      if (self->parser_->is_done()) return self->submit();
+      self->read_body();
     });
+  }
+
+  // Counts what has come of the body. What was only announced costs nobody anything.
+  std::optional<Problem> hold_body(std::size_t bytes) {
+    const ServerOptions& options = core_.options;
+    const std::size_t more = bytes - body_bytes_;
+    if (core_.body_bytes + more > options.bodies_bytes_max)
+      return Problem{503, "OVERLOADED", "too many large requests are under way; send it again later", 1};
+    if (core_.peer_bodies.held(peer()) + more > options.peer_bodies_bytes_max() ||
+        core_.subject_bodies.held(subject_) + more > options.subject_bodies_bytes_max)
+      return Problem{429, "TOO_MUCH_AT_ONCE", "too many large requests of yours are under way; wait for their answers",
+                     1};
+    core_.body_bytes += more;
+    core_.peer_bodies.add(peer(), more);
+    core_.subject_bodies.add(subject_, more);
+    body_bytes_ = bytes;
+    return std::nullopt;
   }
 
   void read_failed(Failure failure) {
@@ -149,7 +166,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                      "request line and headers may be " + std::to_string(core_.options.header_bytes_max) + " bytes",
                      {}});
     if (failure == beast::error::body_limit) {
-      if (request_.method.empty()) take_header();  // its length alone was too large
+      if (request().method.empty()) take_header();  // its length alone was too large
       return refuse(
           {413, "BODY_TOO_LARGE", "a body may be " + std::to_string(core_.options.body_bytes_max) + " bytes", {}});
     }
@@ -159,10 +176,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void submit() {
-    request_.body = std::move(parser_->get().body());
+    request().body = std::move(parser_->get().body());
     parser_.reset();
     if (core_.waiting.load() >= core_.options.waiting_max) {
-      return respond(core_.routes.refuse(std::move(request_),
+      return respond(core_.routes.refuse(std::move(passage_),
                                          {503, "OVERLOADED", "too many requests are waiting; send it again later", 1}));
     }
     phase_ = Phase::handling;
@@ -182,13 +199,13 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     head += "content-type: " + reply.response.content_type + "\r\n";
     for (const auto& [name, value] : reply.response.headers) head += name + ": " + value + "\r\n";
     leave();
-    start_event_stream(core_, std::move(socket_), std::move(*reply.stream), head + "\r\n", chunks_allowed_);
+    start_event_stream(core_, std::move(socket_), {std::move(*reply.stream), head + "\r\n", chunks_allowed_, peer()});
   }
 
   // Answers a request that was not read to its end: nothing after it can be trusted.
   void refuse(const Problem& problem) {
     keep_alive_ = false;
-    respond(core_.routes.refuse(std::move(request_), problem));
+    respond(core_.routes.refuse(std::move(passage_), problem));
   }
 
   void respond(Response response) {
@@ -252,7 +269,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     socket_.cancel(ignored);
   }
 
-  void release_body() { core_.body_bytes -= std::exchange(body_bytes_, 0); }
+  Request& request() { return passage_.request; }
+
+  void release_body() {
+    const std::size_t bytes = std::exchange(body_bytes_, 0);
+    core_.body_bytes -= bytes;
+    core_.peer_bodies.remove(peer(), bytes);
+    core_.subject_bodies.remove(subject_, bytes);
+  }
 
   void leave() {
     phase_ = Phase::closed;
@@ -268,8 +292,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   std::optional<RequestParser> parser_;
   std::optional<beast::response<beast::string_body>> message_;
   std::string local_address_;
-  Request request_;
-  std::size_t body_bytes_ = 0;  // taken of the core's
+  Passage passage_;
+  std::string subject_;         // whose body it is
+  std::size_t body_bytes_ = 0;  // of it, that have come
   Phase phase_ = Phase::idle;
   bool is_head_ = false, keep_alive_ = true, chunks_allowed_ = true, timed_out_ = false;
   std::array<char, 4096> discarded_;
@@ -277,8 +302,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
 }  // namespace
 
-void start_session(Core& core, Socket socket) {
-  const auto session = std::make_shared<Session>(core, std::move(socket));
+void start_session(Core& core, Socket socket, std::string peer) {
+  const auto session = std::make_shared<Session>(core, std::move(socket), std::move(peer));
   core.keep(session);
   session->start();
 }
