@@ -10,6 +10,11 @@
 
 namespace skald::http {
 
+// A caller, and until when.
+struct Admitted : Caller {
+  std::optional<Time> until = {};  // the end of its token; none where there was no token
+};
+
 // Without a secret nobody can be told apart: a request with no token counts as
 // the admin, which is why such a server listens on loopback only. The same may be
 // chosen for a secret that nobody configured (`Tokenless::admin`): then tokens can
@@ -24,12 +29,12 @@ class Authenticator {
   // The caller of a request to a route of that access. Unauthorized:
   // MISSING_TOKEN, BAD_TOKEN, EXPIRED_TOKEN; Forbidden: FORBIDDEN_ROLE. Open
   // routes look at no token, so that a stale one does not keep health hidden.
-  Caller admit(const Request& request, Access access) const;
+  Admitted admit(const Request& request, Access access) const;
   // The same for a caller who is known already.
   static void admit(const Caller& caller, Access access);
 
  private:
-  Caller identify(std::string_view authorization) const;
+  Admitted identify(std::string_view authorization) const;
 
   Env env_;
   std::optional<std::string> secret_;

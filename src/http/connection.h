@@ -64,6 +64,7 @@ struct Core : std::enable_shared_from_this<Core> {
   Shares peer_bodies, subject_bodies;      // whose they are
   Shares peer_connections;
   std::size_t streams = 0;
+  Shares subject_streams;                  // whose they are
   bool stopping = false;
   std::function<void()> drained;           // called when stopping and the last connection is gone
 
@@ -105,6 +106,8 @@ struct Opening {
   std::string head;  // of the response, blank line included
   bool chunked;      // the client speaks HTTP/1.1
   std::string peer;
+  std::string holder;         // whose it is
+  std::optional<Time> until;  // it ends then at the latest
 };
 void start_event_stream(Core& core, Socket socket, Opening opening);
 

@@ -31,12 +31,15 @@ class EventStream final : public Connection, public std::enable_shared_from_this
         socket_(std::move(socket)),
         stream_(std::move(opening.stream)),
         chunked_(opening.chunked),
+        holder_(std::move(opening.holder)),
+        until_(opening.until),
         write_deadline_(core.io),
         heartbeat_(core.io),
         signalled_(std::make_shared<std::atomic<bool>>(false)) {}
 
   void start(std::string head) {
     ++core_.streams;
+    core_.subject_streams.add(holder_, 1);
     core_.env.observer.gauge("http_streams", static_cast<double>(core_.streams));
     subscription_ =
         core_.publisher.subscribe(stream_.topic, [&io = core_.io, signalled = signalled_, weak = weak_from_this()] {
@@ -66,6 +69,7 @@ class EventStream final : public Connection, public std::enable_shared_from_this
     Failure ignored;  // it is going away, whatever the socket says
     socket_.close(ignored);
     --core_.streams;
+    core_.subject_streams.remove(holder_, 1);
     core_.env.observer.gauge("http_streams", static_cast<double>(core_.streams));
     core_.forget(shared_from_this());
   }
@@ -94,8 +98,10 @@ class EventStream final : public Connection, public std::enable_shared_from_this
 
   std::string framed(std::string_view text) const { return chunked_ ? chunk(text) : std::string(text); }
 
+  // Also once a second, by Publisher::publish_all.
   void wake() {
     woken_ = true;
+    if (until_ && core_.env.clock.now() >= *until_ && !closed_ && !ending_) return wind_down();
     if (!closed_ && !ending_ && !asking_ && !writing_) ask();
   }
 
@@ -167,6 +173,8 @@ class EventStream final : public Connection, public std::enable_shared_from_this
   Socket socket_;
   Stream stream_;
   const bool chunked_;
+  const std::string holder_;
+  const std::optional<Time> until_;
   Deadline write_deadline_, heartbeat_;
   std::shared_ptr<std::atomic<bool>> signalled_;  // a wake-up is on its way; any thread
   std::unique_ptr<Publisher::Subscription> subscription_;

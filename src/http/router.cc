@@ -174,6 +174,10 @@ Reply Routes::answer(Passage passage, const Caller* known) const {
     std::optional<Reply> reply;
     if (!passage.admitted) reply = enter(passage, known);
     if (!reply) reply = run(*passage.route, passage.request);
+    if (reply->stream) {
+      reply->holder = holder_of(passage.request.caller);
+      reply->until = passage.until;
+    }
     check_headers(reply->response);
     return reply;
   });
@@ -202,6 +206,12 @@ Response Routes::refuse(Passage passage, const Problem& problem) const {
   return response;
 }
 
+void Routes::admit_caller(Passage& passage) const {
+  Admitted caller = authenticator_.admit(passage.request, passage.route->access);
+  passage.until = caller.until;
+  passage.request.caller = std::move(caller);
+}
+
 std::optional<Reply> Routes::enter(Passage& passage, const Caller* known) const {
   Request& request = passage.request;
   Target target = parse_target(request.path);
@@ -227,7 +237,7 @@ std::optional<Reply> Routes::enter(Passage& passage, const Caller* known) const 
   passage.route = &route;
   for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
   if (known != nullptr) Authenticator::admit(request.caller = *known, route.access);
-  else request.caller = authenticator_.admit(request, route.access);
+  else admit_caller(passage);
   passage.admitted = true;
   return std::nullopt;
 }

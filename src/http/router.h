@@ -41,6 +41,8 @@ struct Route {
 struct Reply {
   Response response;
   std::optional<Stream> stream;
+  std::string holder = {};         // whose stream it is, as holder_of() says
+  std::optional<Time> until = {};  // the stream ends with its caller's token
 };
 
 // A request on its way, and what is known of it so far.
@@ -49,7 +51,8 @@ struct Passage {
   Instant began = {};
   std::optional<Span> span = {};
   const Route* route = nullptr;
-  bool admitted = false;  // the caller may call that route
+  bool admitted = false;           // the caller may call that route
+  std::optional<Time> until = {};  // the end of the caller's token
 };
 
 class Routes final : public Router {
@@ -97,6 +100,7 @@ class Routes final : public Router {
   static Response cut(Reply reply);
   void begin(Passage& passage) const;
   std::optional<Reply> enter(Passage& passage, const Caller* known) const;
+  void admit_caller(Passage& passage) const;
   Reply run(const Route& route, const Request& request) const;
   void finish(Passage& passage, Response& response, std::string_view cause) const;
   void trace(Passage& passage, int status, std::string_view cause) const;

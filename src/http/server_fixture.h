@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "http/fake_env.h"
+#include "http/jwt.h"
 #include "http/raw_client.h"
 #include "http/server.h"
 
@@ -86,6 +87,19 @@ class ServerTest : public testing::Test {
   std::promise<void> entered_, released_;
   std::atomic<int> told_ = 0;
   std::atomic<bool> ended_ = false;
+};
+
+// The same where every request needs a token.
+class GuardedServerTest : public ServerTest {
+ protected:
+  GuardedServerTest() : ServerTest(kGuardedSecret) {}
+  std::string bearer(const std::string& subject) {
+    const Time now = fake_.clock.now();
+    return "Authorization: Bearer " + sign_token(kGuardedSecret, {subject, Role::customer, now, now + 1h}) + "\r\n";
+  }
+
+ private:
+  static constexpr char kGuardedSecret[] = "a secret of the tests, long enough";
 };
 
 }  // namespace skald::http

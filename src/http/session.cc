@@ -194,12 +194,17 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (core_.stopping || core_.streams >= core_.options.streams_max)
       return respond(
           core_.routes.refuse({}, {503, "TOO_MANY_STREAMS", "too many event streams are open; try again later", 5}));
+    if (core_.subject_streams.held(reply.holder) >= core_.options.streams_per_subject)
+      return respond(core_.routes.refuse(
+          {}, {429, "TOO_MANY_OWN_STREAMS", "too many event streams of yours are open; close one of them first", 5}));
     std::string head = chunks_allowed_ ? "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n" : "HTTP/1.0 200 OK\r\n";
     head += "date: " + http_date(core_.env.clock.now()) + "\r\nconnection: close\r\n";
     head += "content-type: " + reply.response.content_type + "\r\n";
     for (const auto& [name, value] : reply.response.headers) head += name + ": " + value + "\r\n";
     leave();
-    start_event_stream(core_, std::move(socket_), {std::move(*reply.stream), head + "\r\n", chunks_allowed_, peer()});
+    start_event_stream(
+        core_, std::move(socket_),
+        {std::move(*reply.stream), head + "\r\n", chunks_allowed_, peer(), std::move(reply.holder), reply.until});
   }
 
   // Answers a request that was not read to its end: nothing after it can be trusted.
