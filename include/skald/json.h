@@ -51,6 +51,16 @@ std::string_view enum_name(E value) {
   return boost::describe::enum_to_string(value, "?");
 }
 
+// The value of that name, to its last character: what a NUL ends for C is no name here.
+template <DescribedEnum E>
+std::optional<E> enum_of(std::string_view name) {
+  std::optional<E> out;
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<E>>([&](auto one) {
+    if (name == one.name) out = one.value;
+  });
+  return out;
+}
+
 namespace json {
 
 void write_string(std::string& out, std::string_view text);
@@ -119,10 +129,9 @@ template <> struct Codec<RawJson> {
 template <DescribedEnum E> struct Codec<E> {
   static void write(std::string& out, E value) { write_string(out, enum_name(value)); }
   static E read(const boost::json::value& value, const std::string& at) {
-    E result{};
-    if (!value.is_string() || !boost::describe::enum_from_string(value.get_string().c_str(), result))
-      fail(at, "one of the known names");
-    return result;
+    const auto result = value.is_string() ? enum_of<E>(value.get_string()) : std::nullopt;
+    if (!result) fail(at, "one of the known names");
+    return *result;
   }
 };
 

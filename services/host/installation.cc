@@ -49,7 +49,8 @@ http::Authenticator authenticator(Env env, const cli::Settings& settings, Instal
   if (purpose != Installation::Purpose::serve) return Authenticator(env, std::nullopt);
   const bool configured = !settings.text("auth.secret").empty();
   return Authenticator(env, cli::token_secret(settings),
-                       configured ? Authenticator::Tokenless::refused : Authenticator::Tokenless::admin);
+                       configured ? Authenticator::Tokenless::refused : Authenticator::Tokenless::admin,
+                       cli::token_names(settings));
 }
 
 bool wants(const cli::Settings& settings, std::string_view service) {
@@ -104,7 +105,9 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
   if (purpose != Purpose::inspect && !alert_url.empty())
     alerts_ = std::make_unique<Alerts>(env, webhook_options(settings, alert_url, "donation.webhook_secret"));
   routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION,
-                                           settings.fraction("otlp.ratio"));
+                                           settings.fraction("otlp.ratio"),
+                                           http::Rates{.per_subject = settings.integer("http.rate_per_subject"),
+                                                       .per_address = settings.integer("http.rate_per_address")});
   if (wants(settings, "donation") || wants(settings, "order")) {
     Unit& unit = add_unit(env, settings, purpose, Part::donation, "donation-order");
     if (wants(settings, "donation")) add_donation(env, settings, unit);

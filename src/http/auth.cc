@@ -1,7 +1,6 @@
 #include "http/auth.h"
 
 #include "http/host.h"
-#include "http/jwt.h"
 
 namespace skald::http {
 namespace {
@@ -13,8 +12,8 @@ bool is_bearer(std::string_view text) {
 
 }  // namespace
 
-Authenticator::Authenticator(Env env, std::optional<std::string> secret, Tokenless tokenless)
-    : env_(env), secret_(std::move(secret)), tokenless_(tokenless) {
+Authenticator::Authenticator(Env env, std::optional<std::string> secret, Tokenless tokenless, TokenNames expected)
+    : env_(env), secret_(std::move(secret)), tokenless_(tokenless), expected_(std::move(expected)) {
   if (secret_ && secret_->empty())
     throw Invalid("EMPTY_SECRET", "auth.secret is empty; set it to a long random text or leave it out");
 }
@@ -41,7 +40,7 @@ Admitted Authenticator::identify(std::string_view authorization) const {
   if (!secret_)
     throw Unauthorized("BAD_TOKEN",
                        "this server has no auth.secret and cannot verify tokens; send none, or configure one");
-  const Claims claims = verify_token(*secret_, authorization.substr(7), env_.clock.now());
+  const Claims claims = verify_token(*secret_, authorization.substr(7), env_.clock.now(), expected_);
   return {{claims.role, claims.subject}, claims.expires_at};
 }
 

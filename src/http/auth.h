@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "http/jwt.h"
 #include "skald/env.h"
 #include "skald/http.h"
 
@@ -24,10 +25,11 @@ class Authenticator {
   enum class Tokenless { refused, admin };
 
   // Invalid (EMPTY_SECRET) on a secret that is there and empty.
-  Authenticator(Env env, std::optional<std::string> secret, Tokenless tokenless = Tokenless::refused);
+  Authenticator(Env env, std::optional<std::string> secret, Tokenless tokenless = Tokenless::refused,
+                TokenNames expected = {});
 
   // The caller of a request to a route of that access. Unauthorized:
-  // MISSING_TOKEN, BAD_TOKEN, EXPIRED_TOKEN; Forbidden: FORBIDDEN_ROLE. Open
+  // MISSING_TOKEN, BAD_TOKEN, EXPIRED_TOKEN, EARLY_TOKEN; Forbidden: FORBIDDEN_ROLE. Open
   // routes look at no token, so that a stale one does not keep health hidden.
   Admitted admit(const Request& request, Access access) const;
   // The same for a caller who is known already.
@@ -39,6 +41,7 @@ class Authenticator {
   Env env_;
   std::optional<std::string> secret_;
   Tokenless tokenless_;
+  TokenNames expected_;
 };
 
 // The one name of a caller where shares and limits are counted: subjects are told apart by role.

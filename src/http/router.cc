@@ -45,15 +45,17 @@ bool has_control(std::string_view text) {
 // What a step gave, or what its failure means to the client and, as the cause, to the log.
 struct Outcome {
   std::optional<Reply> reply;
-  std::string cause;
+  std::string cause, code;
 };
 
 template <class F>
 Outcome settled(const Request& request, F&& step) {
   Outcome out;
   const auto fail = [&](const std::exception& error) {
-    out.reply = Reply{problem_response(problem_of(error), request.request_id), std::nullopt};
+    const Problem problem = problem_of(error);
+    out.reply = Reply{problem_response(problem, request.request_id), std::nullopt};
     out.cause = error.what();
+    out.code = problem.code;
   };
   try {
     out.reply = step();
@@ -80,10 +82,12 @@ void add_field(std::string& fields, std::string_view name, std::string_view valu
 
 }  // namespace
 
-Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio)
+Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio, Rates rates)
     : env_(env),
       authenticator_(std::move(authenticator)),
       trace_ratio_(env.observer.traces() ? trace_ratio : 1),
+      by_subject_(rates.per_subject),
+      by_address_(rates.per_address),
       root_(std::make_unique<Node>()) {
   get("/openapi.json", Access::open, describe<void, RawJson>("This description"),
       [this, version = std::move(program_version)](const Request&) {
@@ -163,7 +167,7 @@ std::optional<Response> Routes::admit(Passage& passage) const {
   begin(passage);
   Outcome outcome = settled(passage.request, [&] { return enter(passage, nullptr); });
   if (!outcome.reply) return std::nullopt;
-  finish(passage, outcome.reply->response, outcome.cause);
+  finish(passage, outcome.reply->response, outcome.cause, outcome.code);
   return std::move(outcome.reply->response);
 }
 
@@ -181,7 +185,7 @@ Reply Routes::answer(Passage passage, const Caller* known) const {
     check_headers(reply->response);
     return reply;
   });
-  finish(passage, outcome.reply->response, outcome.cause);
+  finish(passage, outcome.reply->response, outcome.cause, outcome.code);
   return std::move(*outcome.reply);
 }
 
@@ -202,14 +206,30 @@ Response Routes::refuse(Passage passage, const Problem& problem) const {
   if (!passage.admitted) begin(passage);
   passage.span.reset();
   Response response = problem_response(problem, passage.request.request_id);
-  finish(passage, response, problem.detail);
+  finish(passage, response, problem.detail, problem.code);
   return response;
 }
 
-void Routes::admit_caller(Passage& passage) const {
-  Admitted caller = authenticator_.admit(passage.request, passage.route->access);
+// An address pays before its token is looked at, so that tokens cannot be guessed faster either.
+// What is open is for probes, which must not be turned away.
+std::optional<Reply> Routes::admit_caller(Passage& passage) const {
+  Request& request = passage.request;
+  const bool limited = passage.route->access != Access::open;
+  const auto pay = [&](RateLimit& limit, const std::string& who) -> std::optional<Reply> {
+    const auto wait = limited ? limit.take(who, passage.began) : std::nullopt;
+    if (!wait) return std::nullopt;
+    env_.observer.count("http_rate_limited_total");
+    const auto seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(*wait).count());
+    return Reply{
+        problem_response({429, "RATE_LIMITED", "too many requests; send fewer a second", seconds}, request.request_id),
+        std::nullopt};
+  };
+  if (!request.peer.empty())
+    if (auto refusal = pay(by_address_, request.peer)) return refusal;
+  Admitted caller = authenticator_.admit(request, passage.route->access);
   passage.until = caller.until;
-  passage.request.caller = std::move(caller);
+  request.caller = std::move(caller);
+  return pay(by_subject_, holder_of(request.caller));
 }
 
 std::optional<Reply> Routes::enter(Passage& passage, const Caller* known) const {
@@ -237,7 +257,7 @@ std::optional<Reply> Routes::enter(Passage& passage, const Caller* known) const 
   passage.route = &route;
   for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
   if (known != nullptr) Authenticator::admit(request.caller = *known, route.access);
-  else admit_caller(passage);
+  else if (auto refusal = admit_caller(passage)) return refusal;
   passage.admitted = true;
   return std::nullopt;
 }
@@ -286,7 +306,22 @@ void Routes::trace(Passage& passage, int status, std::string_view cause) const {
   else end_span(env_, span);
 }
 
-void Routes::finish(Passage& passage, Response& response, std::string_view cause) const {
+// Somebody may be trying keys: told, and not so often that it drowns the rest.
+void Routes::tell_turned_away(const Request& request, int status, std::string_view code) const {
+  env_.observer.count(status == 401 ? "http_unauthorized_total" : "http_forbidden_total");
+  const auto unlogged = turned_away_.pass(env_.clock.steady());
+  if (!unlogged) return;
+  std::string fields;
+  add_field(fields, "requestId", request.request_id);
+  add_field(fields, "code", code);
+  add_field(fields, "peer", request.peer);
+  add_field(fields, "method", cut_text(request.method, 16));
+  add_field(fields, "path", cut_text(request.path.substr(0, request.path.find('?')), 256));
+  if (*unlogged > 0) fields += ",\"unlogged\":" + std::to_string(*unlogged);
+  env_.observer.log(Observer::Level::warn, "a request was turned away", fields);
+}
+
+void Routes::finish(Passage& passage, Response& response, std::string_view cause, std::string_view code) const {
   const Request& request = passage.request;
   response.headers["traceparent"] = request.traceparent;
   response.headers["x-request-id"] = request.request_id;
@@ -307,6 +342,7 @@ void Routes::finish(Passage& passage, Response& response, std::string_view cause
   fields += ",\"status\":" + std::to_string(response.status) + ",\"micros\":" + std::to_string(took.count());
   if (failed) add_field(fields, "cause", cut_text(cause, 1000));
   env_.observer.log(failed ? Observer::Level::warn : Observer::Level::debug, "http request", fields);
+  if (response.status == 401 || response.status == 403) tell_turned_away(request, response.status, code);
   trace(passage, response.status, cause);
 }
 

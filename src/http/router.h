@@ -17,6 +17,7 @@
 #include "http/auth.h"
 #include "http/idempotency.h"
 #include "http/problem.h"
+#include "http/rate_limit.h"
 #include "skald/http.h"
 #include "skald/trace.h"
 
@@ -45,6 +46,11 @@ struct Reply {
   std::optional<Time> until = {};  // the stream ends with its caller's token
 };
 
+// Requests a second, to what needs a token. 0: no limit.
+struct Rates {
+  std::int64_t per_subject = 0, per_address = 0;
+};
+
 // A request on its way, and what is known of it so far.
 struct Passage {
   Request request = {};
@@ -59,7 +65,7 @@ class Routes final : public Router {
  public:
   // Registers GET /openapi.json by itself. Of requests that bring no trace context the share
   // `trace_ratio` is traced, where anybody wants to hear of spans.
-  Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio = 1);
+  Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio = 1, Rates rates = {});
   ~Routes() override;
 
   void get(std::string path, Access access, Doc doc, Handler handler) override;
@@ -100,16 +106,19 @@ class Routes final : public Router {
   static Response cut(Reply reply);
   void begin(Passage& passage) const;
   std::optional<Reply> enter(Passage& passage, const Caller* known) const;
-  void admit_caller(Passage& passage) const;
+  std::optional<Reply> admit_caller(Passage& passage) const;
   Reply run(const Route& route, const Request& request) const;
-  void finish(Passage& passage, Response& response, std::string_view cause) const;
+  void finish(Passage& passage, Response& response, std::string_view cause, std::string_view code) const;
+  void tell_turned_away(const Request& request, int status, std::string_view code) const;
   void trace(Passage& passage, int status, std::string_view cause) const;
 
   Env env_;
   Authenticator authenticator_;
   double trace_ratio_;
   std::deque<Route> routes_;
-  mutable InFlight in_flight_;  // thread safe
+  mutable InFlight in_flight_;  // thread safe, as the next ones are
+  mutable RateLimit by_subject_, by_address_;
+  mutable LogGate turned_away_;
   std::unique_ptr<Node> root_;
 };
 

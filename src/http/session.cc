@@ -125,6 +125,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void take_header() {
     take_head(*parser_, request());
+    request().peer = peer();
     is_head_ = request().method == "HEAD";
     keep_alive_ = parser_->get().keep_alive();
     chunks_allowed_ = parser_->get().version() >= 11;
