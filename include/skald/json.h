@@ -8,7 +8,7 @@
 // Decoding: optionals may be absent or null, everything else must be there; an
 // unknown member is refused. Errors name the place as a JSON pointer: Malformed
 // when the text is not JSON, Invalid when a value does not fit. Numbers must fit
-// their type exactly. Depth is limited to 32.
+// their type exactly. No object may have one member twice. Depth is limited to 32.
 #pragma once
 
 #include <boost/describe.hpp>
@@ -67,7 +67,9 @@ void write_string(std::string& out, std::string_view text);
 void write_integer(std::string& out, std::int64_t value);
 void write_real(std::string& out, double value);
 
-boost::json::value parse(std::string_view text);
+// Malformed (MALFORMED_JSON, DUPLICATE_MEMBER); Invalid (TOO_MANY_VALUES): each value costs memory
+// that is many times its text.
+boost::json::value parse(std::string_view text, std::size_t values_max = std::size_t(-1));
 [[noreturn]] void fail(std::string_view pointer, std::string_view wanted);
 std::string child(std::string_view pointer, std::string_view name);
 
