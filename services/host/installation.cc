@@ -122,11 +122,12 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
     });
   if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, publish);
   if (asking_ && wants(settings, "user-api")) add_gateway(env, settings, std::move(publish));
-  add_watching(env, metrics);
+  add_watching(env, metrics, settings.enabled("http.metrics_token") ? Access::admin : Access::open);
 }
 
-void Installation::add_watching(Env env, Metrics& metrics) {
+void Installation::add_watching(Env env, Metrics& metrics, Access metrics_access) {
   http::Watched watched{env, {}, metrics};
+  watched.metrics_access = metrics_access;
   for (const auto& unit : units_) watched.engines.push_back({unit->service, *unit->engine});
   if (gateway_) watched.missing = [gateway = gateway_.get()] { return gateway->missing(); };
   if (units_.empty()) http::add_open_paths(*routes_, watched);

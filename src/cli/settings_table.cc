@@ -33,6 +33,7 @@ constexpr Setting kSettings[] = {
      1'000'000},
     {"http.peer_share", Kind::fraction, "0.5",
      "the share of connections and of room for bodies that one address may take"},
+    {"http.metrics_token", Kind::boolean, "false", "whether /metrics wants a token of an admin or of the system", 0, 0},
     {"http.rate_per_subject", Kind::integer, "0", "requests a second that one caller may send; 0: any number", 0,
      1'000'000},
     {"http.rate_per_address", Kind::integer, "0", "and those that may come from one address", 0, 1'000'000},
