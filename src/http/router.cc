@@ -173,7 +173,7 @@ std::optional<Response> Routes::admit(Passage& passage) const {
 
 Reply Routes::answer(Passage passage, const Caller* known) const {
   if (passage.admitted) passage.began = env_.clock.steady();  // how slowly its body came is not our doing
-  else begin(passage);
+  else begin(passage, known != nullptr);
   Outcome outcome = settled(passage.request, [&] {
     std::optional<Reply> reply;
     if (!passage.admitted) reply = enter(passage, known);
@@ -279,10 +279,11 @@ Reply Routes::run(const Route& route, const Request& request) const {
   return {run_once_per_key(target.db, in_flight_, request, target.handler), std::nullopt};
 }
 
-void Routes::begin(Passage& passage) const {
+void Routes::begin(Passage& passage, bool vouched_for) const {
   Request& request = passage.request;
   passage.began = env_.clock.steady();
-  request.request_id = make_id(env_.clock.now(), env_.random);
+  const std::string_view known_as = request.header("x-request-id");
+  request.request_id = vouched_for && is_id(known_as) ? std::string(known_as) : make_id(env_.clock.now(), env_.random);
   const std::string_view context = request.header("traceparent");
   request.traceparent = continue_trace(context, env_.random, trace_ratio_);
   passage.span = begin_span_as(env_, request.traceparent, context, Span::Kind::server);

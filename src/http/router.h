@@ -88,7 +88,8 @@ class Routes final : public Router {
   // The same for callers that cannot stream: a stream is cut after its first part, and says in
   // x-stream-topic when to look again, in x-stream-ended that it has ended.
   Response dispatch(Request request) const;
-  // For a caller whom another part of the program vouches for: no token is looked at.
+  // For a caller whom another part of the program vouches for: no token is looked at, and an id
+  // that the request has in x-request-id stays its id.
   Response dispatch_as(const Caller& caller, Request request) const;
 
   // The answer to what the server refuses before it is a request (too large, too
@@ -104,7 +105,7 @@ class Routes final : public Router {
                    std::vector<std::string>& values) const;
   Reply answer(Passage passage, const Caller* known) const;
   static Response cut(Reply reply);
-  void begin(Passage& passage) const;
+  void begin(Passage& passage, bool vouched_for = false) const;
   std::optional<Reply> enter(Passage& passage, const Caller* known) const;
   std::optional<Reply> admit_caller(Passage& passage) const;
   Reply run(const Route& route, const Request& request) const;
