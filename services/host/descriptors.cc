@@ -35,8 +35,8 @@ std::size_t connections_within(std::size_t descriptors, std::size_t wanted, std:
   return std::min(wanted, std::max({left, descriptors / 4, std::size_t{1}}));
 }
 
-void fit_connections(Observer& observer, const cli::Settings& settings, http::ServerOptions& options) {
-  const std::size_t descriptors = raise_descriptor_limit();
+void fit_connections(std::size_t descriptors, Observer& observer, const cli::Settings& settings,
+                     http::ServerOptions& options) {
   const std::size_t wanted = options.connections_max;
   options.connections_max = connections_within(descriptors, wanted, reserve_for(settings));
   if (options.connections_max == wanted) return;

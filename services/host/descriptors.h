@@ -16,7 +16,8 @@ std::size_t raise_descriptor_limit();
 // rest; where there are too few for both, a quarter of them.
 std::size_t connections_within(std::size_t descriptors, std::size_t wanted, std::size_t reserve);
 
-// Raises the limit, and lowers connections_max where it is still beyond that; the log says so.
-void fit_connections(Observer& observer, const cli::Settings& settings, http::ServerOptions& options);
+// Lowers connections_max where that many may not be open; the log says so.
+void fit_connections(std::size_t descriptors, Observer& observer, const cli::Settings& settings,
+                     http::ServerOptions& options);
 
 }  // namespace skald::host

@@ -17,6 +17,28 @@ TEST(Descriptors, WhereThereAreTooFewForTheReserveSomeAreStillTaken) {
   EXPECT_EQ(connections_within(2, 2'048, 320), 1u);
 }
 
+struct LastLine final : Observer {
+  void log(Level level, std::string_view message, std::string_view fields) override {
+    lowest = level;
+    line = std::string(message) + ' ' + std::string(fields);
+  }
+  Level lowest = Level::debug;
+  std::string line;
+};
+
+TEST(Descriptors, WhatIsLeftOfTheSettingIsLogged) {
+  LastLine observer;
+  const cli::Settings settings({}, {}, {});
+  http::ServerOptions options;
+  fit_connections(65'536, observer, settings, options);
+  EXPECT_EQ(options.connections_max, 2'048u);
+  EXPECT_EQ(observer.line, "");
+  fit_connections(1'024, observer, settings, options);
+  EXPECT_LT(options.connections_max, 1'024u);
+  EXPECT_NE(observer.line.find("\"wanted\":\"2048\""), std::string::npos) << observer.line;
+  EXPECT_EQ(observer.lowest, Observer::Level::warn);
+}
+
 TEST(Descriptors, TheLimitIsRaisedAsFarAsItMayBe) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -45,7 +45,7 @@ int serve(Program& program) {
   http::ServerOptions options = server_options(program.settings);
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
-  fit_connections(program.env.observer, program.settings, options);
+  fit_connections(raise_descriptor_limit(), program.env.observer, program.settings, options);
   const SpanExport spans(program);
   http::Publisher publisher;
   Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::serve,

@@ -38,7 +38,7 @@ constexpr Setting kSettings[] = {
      1'000'000},
     {"http.rate_per_address", Kind::integer, "0", "and those that may come from one address", 0, 1'000'000},
     {"http.streams_max", Kind::integer, "256", "event streams that are open at once", 1, 100'000},
-    {"http.streams_per_subject", Kind::integer, "32", "and those of one caller", 1, 100'000},
+    {"http.streams_per_subject", Kind::integer, "64", "and those of one caller", 1, 100'000},
     {"postgres.connections", Kind::integer, "16", "sessions of this process on PostgreSQL", 3, 200},
     {"outbox.retries_max", Kind::integer, "3", "retries after the first attempt", 0, 100},
     {"outbox.backoff_first", Kind::duration, "30s", "wait before the first retry; doubled for each further one", 0,

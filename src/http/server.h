@@ -33,7 +33,7 @@ struct ServerOptions {
   std::size_t connections_max = 2048;
   double peer_share = 0.5;                  // of connections and bodies, for one address (IPv6: one /64)
   std::size_t streams_max = 256;
-  std::size_t streams_per_subject = 32;
+  std::size_t streams_per_subject = 64;
   std::size_t waiting_max = 512;            // requests that no worker has taken up yet
 
   // At least one, and at least one body.
