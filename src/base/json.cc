@@ -6,6 +6,7 @@
 #include <boost/json/value_stack.hpp>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "base/text.h"
 
