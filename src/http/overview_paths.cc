@@ -110,9 +110,7 @@ class Scrape {
         std::ranges::all_of(watched_.engines, [](const ServiceEngine& of) { return of.engine.buses_up(); });
     watched_.metrics.gauge("bus_up", carried ? 1 : 0);
     // Whoever comes while another asks is given what was known before, unless that is nothing.
-    std::unique_lock lock(mutex_, std::defer_lock);
-    if (known_) lock.try_lock();
-    else lock.lock();
+    const std::unique_lock lock = known_ ? std::unique_lock(mutex_, std::try_to_lock) : std::unique_lock(mutex_);
     const Instant now = watched_.env.clock.steady();
     if (lock.owns_lock() && (!asked_ || now - *asked_ >= Duration(1s))) {
       refresh();
