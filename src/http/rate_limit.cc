@@ -1,6 +1,7 @@
 #include "http/rate_limit.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace skald::http {
 namespace {
@@ -28,7 +29,10 @@ std::optional<Duration> RateLimit::take(std::string_view who, Instant now) {
 Instant& RateLimit::paid_until(std::string_view who, Instant now) {
   const auto found = paid_until_.find(who);
   if (found != paid_until_.end()) return found->second;
-  if (paid_until_.size() >= kKnownMax) std::erase_if(paid_until_, [&](const auto& one) { return one.second <= now; });
+  if (paid_until_.size() >= kKnownMax && now >= sweep_again_) {
+    std::erase_if(paid_until_, [&](const auto& one) { return one.second <= now; });
+    sweep_again_ = now + kBurst;
+  }
   return paid_until_[paid_until_.size() >= kKnownMax ? std::string() : std::string(who)];
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "skald/time.h"
+#include "skald/env.h"
 
 namespace skald::http {
 
@@ -25,6 +25,7 @@ class RateLimit {
   const std::int64_t per_second_;
   std::mutex mutex_;
   std::map<std::string, Instant, std::less<>> paid_until_;  // of those that have used some
+  Instant sweep_again_{};
 };
 
 // Lets one line a second through.
