@@ -9,6 +9,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_set>
 
 #include "http/host.h"
