@@ -52,12 +52,14 @@ struct Request {
   std::string traceparent;                                  // valid W3C context, made when absent
   std::string request_id;
   std::string effect_id;                                    // of act_once() only, see there
+  std::string peer;                                         // the address it came from; empty: this process
 
   const std::string& param(const std::string& name) const { return params.at(name); }
   std::optional<std::string> query_value(const std::string& name) const;
   std::string_view header(std::string_view name) const;     // empty where absent
-  // The body decoded; Malformed (400) or Invalid (422) name the place.
-  template <class T> T as() const { return from_json<T>(body); }
+  // The body decoded; Malformed (400) or Invalid (422) name the place. It may have 20,000 values.
+  static constexpr std::size_t kValuesMax = 20'000;
+  template <class T> T as() const { return json::read<T>(json::parse(body, kValuesMax), ""); }
 };
 
 // A filter of the query as one of the names of E. Invalid with `code` lists them.
@@ -65,8 +67,7 @@ template <DescribedEnum E>
 std::optional<E> enum_filter(const Request& request, const std::string& name, const char* code = "BAD_FILTER") {
   const auto text = request.query_value(name);
   if (!text) return std::nullopt;
-  E value{};
-  if (boost::describe::enum_from_string(text->c_str(), value)) return value;
+  if (const auto value = enum_of<E>(*text)) return value;
   std::string names;
   boost::mp11::mp_for_each<boost::describe::describe_enumerators<E>>(
       [&](auto one) { names += (names.empty() ? "" : ", ") + std::string(one.name); });

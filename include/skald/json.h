@@ -8,7 +8,7 @@
 // Decoding: optionals may be absent or null, everything else must be there; an
 // unknown member is refused. Errors name the place as a JSON pointer: Malformed
 // when the text is not JSON, Invalid when a value does not fit. Numbers must fit
-// their type exactly. Depth is limited to 32.
+// their type exactly. No object may have one member twice. Depth is limited to 32.
 #pragma once
 
 #include <boost/describe.hpp>
@@ -51,13 +51,25 @@ std::string_view enum_name(E value) {
   return boost::describe::enum_to_string(value, "?");
 }
 
+// The value of that name, to its last character: what a NUL ends for C is no name here.
+template <DescribedEnum E>
+std::optional<E> enum_of(std::string_view name) {
+  std::optional<E> out;
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<E>>([&](auto one) {
+    if (name == one.name) out = one.value;
+  });
+  return out;
+}
+
 namespace json {
 
 void write_string(std::string& out, std::string_view text);
 void write_integer(std::string& out, std::int64_t value);
 void write_real(std::string& out, double value);
 
-boost::json::value parse(std::string_view text);
+// Malformed (MALFORMED_JSON, DUPLICATE_MEMBER); Invalid (TOO_MANY_VALUES): each value costs memory
+// that is many times its text.
+boost::json::value parse(std::string_view text, std::size_t values_max = std::size_t(-1));
 [[noreturn]] void fail(std::string_view pointer, std::string_view wanted);
 std::string child(std::string_view pointer, std::string_view name);
 
@@ -119,10 +131,9 @@ template <> struct Codec<RawJson> {
 template <DescribedEnum E> struct Codec<E> {
   static void write(std::string& out, E value) { write_string(out, enum_name(value)); }
   static E read(const boost::json::value& value, const std::string& at) {
-    E result{};
-    if (!value.is_string() || !boost::describe::enum_from_string(value.get_string().c_str(), result))
-      fail(at, "one of the known names");
-    return result;
+    const auto result = value.is_string() ? enum_of<E>(value.get_string()) : std::nullopt;
+    if (!result) fail(at, "one of the known names");
+    return *result;
   }
 };
 

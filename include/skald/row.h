@@ -111,10 +111,10 @@ T cell_as(const Cell& cell) {
   } else if constexpr (std::is_same_v<T, RawJson>) {
     return RawJson{std::string(cell_text(cell))};
   } else if constexpr (DescribedEnum<T>) {
-    T result{};
-    if (!boost::describe::enum_from_string(std::string(cell_text(cell)).c_str(), result))
+    const auto result = enum_of<T>(cell_text(cell));
+    if (!result)
       throw Corrupt("CORRUPT_ROW", "a stored name is not known to this program: " + std::string(cell_text(cell)));
-    return result;
+    return *result;
   } else if constexpr (std::is_same_v<T, std::string_view>) {
     return cell_text(cell);
   } else {

@@ -26,10 +26,12 @@ void object(const std::optional<golf::Slot>& slot, std::int64_t players, skald::
                                     " places are free at this time: choose fewer, or another time");
 }
 
-std::optional<golf::Slot> slot_at_course(const Desk& desk, const std::string& id, const std::string& traceparent) {
+// In the trace and under the id of the request that needs it.
+std::optional<golf::Slot> slot_at_course(const Desk& desk, const std::string& id, const skald::Request& cause) {
   skald::Request request;
   request.method = "GET";
-  request.headers["traceparent"] = traceparent;
+  request.headers["traceparent"] = cause.traceparent;
+  request.headers["x-request-id"] = cause.request_id;
   request.path = "/booking/slots/" + id;
   const skald::Response answer = desk.options.ask(request);
   if (answer.status == 404) return std::nullopt;
@@ -64,7 +66,7 @@ void admit(const Desk& desk, const skald::Request& request) {
     golf::log(desk.env, "[REQ-" + request.request_id + "]", "the copy would refuse, course is asked", "",
               {{"slotId", wanted.slot_id}, {"code", error.code()}});
   }
-  const auto slot = slot_at_course(desk, wanted.slot_id, request.traceparent);
+  const auto slot = slot_at_course(desk, wanted.slot_id, request);
   object(slot, wanted.players, desk.env.clock.now());
   desk.db().write("learn slot", [&](skald::Transaction& tx) { learn(tx, *slot); });
 }

@@ -51,7 +51,8 @@ http::Authenticator authenticator(Env env, const cli::Settings& settings, Instal
   if (purpose != Installation::Purpose::serve) return Authenticator(env, std::nullopt);
   const bool configured = !settings.text("auth.secret").empty();
   return Authenticator(env, cli::token_secret(settings),
-                       configured ? Authenticator::Tokenless::refused : Authenticator::Tokenless::admin);
+                       configured ? Authenticator::Tokenless::refused : Authenticator::Tokenless::admin,
+                       cli::token_names(settings));
 }
 
 bool wants(const cli::Settings& settings, std::string_view service) {
@@ -106,7 +107,9 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
   if (purpose != Purpose::inspect && !alert_url.empty())
     alerts_ = std::make_unique<Alerts>(env, webhook_options(settings, alert_url, "donation.webhook_secret"));
   routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION,
-                                           settings.fraction("otlp.ratio"));
+                                           settings.fraction("otlp.ratio"),
+                                           http::Rates{.per_subject = settings.integer("http.rate_per_subject"),
+                                                       .per_address = settings.integer("http.rate_per_address")});
   if (wants(settings, "donation") || wants(settings, "order")) {
     Unit& unit = add_unit(env, settings, purpose, Part::donation, "donation-order");
     if (wants(settings, "donation")) add_donation(env, settings, unit);
@@ -121,11 +124,12 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
     });
   if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, publish);
   if (asking_ && wants(settings, "user-api")) add_gateway(env, settings, std::move(publish));
-  add_watching(env, metrics);
+  add_watching(env, metrics, settings.enabled("http.metrics_token") ? Access::admin : Access::open);
 }
 
-void Installation::add_watching(Env env, Metrics& metrics) {
+void Installation::add_watching(Env env, Metrics& metrics, Access metrics_access) {
   http::Watched watched{env, {}, metrics};
+  watched.metrics_access = metrics_access;
   for (const auto& unit : units_) watched.engines.push_back({unit->service, *unit->engine});
   if (gateway_) watched.missing = [gateway = gateway_.get()] { return gateway->missing(); };
   if (units_.empty()) http::add_open_paths(*routes_, watched);

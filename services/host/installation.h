@@ -50,7 +50,7 @@ class Installation {
   void add_order(Env env, const cli::Settings& settings, Purpose purpose, Unit& unit);
   void add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish);
   void add_gateway(Env env, const cli::Settings& settings, Publish publish);
-  void add_watching(Env env, Metrics& metrics);
+  void add_watching(Env env, Metrics& metrics, Access metrics_access);
 
   // In the order in which they may be needed by the next ones.
   std::unique_ptr<Alerts> alerts_;

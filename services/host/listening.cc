@@ -29,6 +29,11 @@ http::ServerOptions server_options(const cli::Settings& settings) {
   out.host = address.name;
   out.port = *address.port;
   out.allowed_hosts = settings.list("http.allowed_hosts");
+  const auto number = [&](std::string_view path) { return static_cast<std::size_t>(settings.integer(path)); };
+  out.connections_max = number("http.connections_max");
+  out.peer_share = settings.fraction("http.peer_share");
+  out.streams_max = number("http.streams_max");
+  out.streams_per_subject = number("http.streams_per_subject");
   return out;
 }
 

@@ -8,7 +8,7 @@
 
 namespace skald::host {
 
-// From the settings `listen`, `auth.secret` and `http.allowed_hosts`. Invalid
+// From the settings `listen`, `auth.secret` and those of `http`. Invalid
 // (BAD_SETTING, OPEN_LISTEN).
 http::ServerOptions server_options(const cli::Settings& settings);
 

@@ -12,7 +12,8 @@ namespace {
 // Commands act for whoever can read the installation's secret.
 std::string own_token(const Program& program, Duration good_for) {
   const Time now = program.env.clock.now();
-  return http::sign_token(cli::token_secret(program.settings), {"skald-cli", Role::admin, now, now + good_for});
+  return http::sign_token(cli::token_secret(program.settings),
+                          {"skald-cli", Role::admin, now, now + good_for, cli::token_names(program.settings)});
 }
 
 // Where --server names one, or one runs on this data folder.

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/data_folder.h"
+#include "host/descriptors.h"
 #include "host/installation.h"
 #include "host/listening.h"
 #include "host/program.h"
@@ -41,9 +42,10 @@ void tell(const Program& program, const Installation& installation, const std::s
 }  // namespace
 
 int serve(Program& program) {
-  const http::ServerOptions options = server_options(program.settings);
+  http::ServerOptions options = server_options(program.settings);
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
+  fit_connections(raise_descriptor_limit(), program.env.observer, program.settings, options);
   const SpanExport spans(program);
   http::Publisher publisher;
   Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::serve,

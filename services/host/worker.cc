@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/command.h"
+#include "host/descriptors.h"
 #include "host/installation.h"
 #include "host/program.h"
 #include "host/span_export.h"
@@ -23,6 +24,7 @@ int work(Program& program) {
                   "without it donations would count as announced though nobody was told");
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
+  raise_descriptor_limit();
   const SpanExport spans(program);
   Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::work);
   installation.start();

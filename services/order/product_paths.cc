@@ -2,6 +2,7 @@
 #include "order/stock.h"
 #include "order/validation.h"
 #include "order/views.h"
+#include "skald/text.h"
 
 namespace order {
 namespace {
@@ -111,7 +112,7 @@ void add_product_paths(const ShopHandle& shop, skald::Router& router) {
                 const auto asked = request.as<Restock>();
                 check_quantity(asked.quantity, kStockMax);
                 const std::string sku = product_of(tx, request).sku;
-                restock(tx, "restock " + request.caller.subject.substr(0, 100), sku, asked.quantity);
+                restock(tx, "restock " + skald::cut_text(request.caller.subject, 100), sku, asked.quantity);
                 shop->engine.sagas().freed(tx, kUnits, sku);
                 return Response::json(200, view_of(tx, product_of(tx, request)));
               });

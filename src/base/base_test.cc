@@ -25,6 +25,27 @@ TEST(Time, RefusesWhatIsNoTime) {
     EXPECT_THROW(parse_time(bad), Invalid) << bad;
 }
 
+TEST(Time, RefusesWhatLiesBeyondTheYear9999InUtc) {
+  for (const char* bad :
+       {"9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z", "9999-12-31T12:00:00-23:59", "0000-01-01T00:00:00+00:01"})
+    EXPECT_THROW(parse_time(bad), Invalid) << bad;
+  EXPECT_EQ(format_time(parse_time("9999-12-31T23:59:59.999999Z")), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(format_time(parse_time("9999-12-31T23:59:59+01:00")), "9999-12-31T22:59:59Z");
+  EXPECT_EQ(format_time(parse_time("0000-01-01T00:00:00Z")), "0000-01-01T00:00:00Z");
+}
+
+TEST(Time, ARefusalIsTextAlsoWhereWhatItShowsIsCut) {
+  try {
+    parse_time(
+        "a\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3"
+        "\xa4\xc3\xa4"
+        "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
+    FAIL();
+  } catch (const Invalid& error) {
+    EXPECT_TRUE(is_utf8(error.what())) << error.what();
+  }
+}
+
 RC_GTEST_PROP(Time, RoundTrips, (std::int64_t micros)) {
   const auto time = from_micros(micros % 4'000'000'000'000'000 / 2 + 1'000'000'000'000'000);
   RC_ASSERT(parse_time(format_time(time)) == time);

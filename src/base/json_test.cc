@@ -56,6 +56,40 @@ TEST(Json, TellsMalformedTextFromBadValues) {
   EXPECT_THROW(from_json<Outer>("[]"), Invalid);
 }
 
+TEST(Json, AMemberThatIsThereTwiceIsMalformed) {
+  for (const char* text : {R"({"a":1,"a":1})", R"({"a":1,"b":2,"a":3})", R"([{"x":{"a":1,"a":2}}])",
+                           R"({"a":1,"\u0061":2})", R"({"":1,"":2})", R"({"a":{"b":1},"a":{}})"})
+    EXPECT_THROW(json::parse(text), Malformed) << text;
+  std::string many = "{\"first\":0";
+  for (int i = 0; i < 100; ++i) many += ",\"m" + std::to_string(i) + "\":" + std::to_string(i);
+  EXPECT_NO_THROW(json::parse(many + "}"));
+  EXPECT_THROW(json::parse(many + ",\"first\":1}"), Malformed);
+  for (const char* text : {R"({"a":{"a":{"a":1}}})", R"([{"a":1},{"a":1}])", R"({"a":1,"A":2,"ab":3})"})
+    EXPECT_NO_THROW(json::parse(text)) << text;
+}
+
+TEST(Json, MoreValuesThanAreWantedAreRefused) {
+  EXPECT_NO_THROW(json::parse("[1,2,3]", 4));
+  for (const char* text : {"[1,2,3,4]", "[{},{},{},{}]", R"({"a":[[]],"b":"","c":null})", R"(["",true,1.5,-1])"})
+    EXPECT_THROW(json::parse(text, 4), Invalid) << text;
+}
+
+TEST(Json, ANameWithANulInsideIsNoName) {
+  for (const char* name : {R"("red\u0000")", R"("red\u0000x")", R"("\u0000red")"})
+    EXPECT_THROW(from_json<Colour>(name), Invalid) << name;
+  EXPECT_EQ(from_json<Colour>("\"red\""), Colour::red);
+}
+
+TEST(Json, APlaceIsNotCutInsideOfACharacter) {
+  const std::string name = "a" + [] {
+    std::string out;
+    for (int i = 0; i < 40; ++i) out += "\xc3\xa4";
+    return out;
+  }();
+  EXPECT_EQ(json::child("", name).size(), 64u);
+  EXPECT_EQ(json::child("", name).back(), '\xa4');
+}
+
 TEST(Json, RefusesNulBecausePostgreSqlCannotStoreIt) {
   EXPECT_THROW(from_json<Inner>("{\"someName\":\"a\\u0000b\"}"), Invalid);
 }

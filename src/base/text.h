@@ -1,15 +1,12 @@
 // UTF-8 text.
 #pragma once
 
-#include <string>
 #include <string_view>
+
+#include "skald/text.h"
 
 namespace skald {
 
 bool is_utf8(std::string_view text);
-
-// At most `bytes_max` bytes, never ending in the middle of a character; bytes
-// that are no UTF-8 become '?', so that the result can always be stored.
-std::string cut_text(std::string_view text, std::size_t bytes_max);
 
 }  // namespace skald

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "skald/error.h"
 
 namespace skald {
 namespace {
 
 [[noreturn]] void bad_time(std::string_view text) {
-  throw Invalid("BAD_TIME",
-                "not an RFC 3339 time: '" + std::string(text.substr(0, 40)) + "'; write it like 2026-01-31T12:00:00Z");
+  throw Invalid("BAD_TIME", "not an RFC 3339 time: '" + cut_text(text, 40) + "'; write it like 2026-01-31T12:00:00Z");
 }
 
 // Reads fixed-width digits and separators from the front.
@@ -85,8 +85,12 @@ Time parse_time(std::string_view text) {
     offset = std::chrono::minutes((hours * 60 + minutes) * (zone == '-' ? -1 : 1));
   }
   if (!in.rest.empty()) bad_time(text);
-  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-         std::chrono::seconds(second) + Duration(micros) - offset;
+  const Time time = std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+                    std::chrono::seconds(second) + Duration(micros) - offset;
+  // In UTC it must have four digits, too: what we write is read by others.
+  const std::chrono::year_month_day in_utc(std::chrono::floor<std::chrono::days>(time));
+  if (in_utc.year() < std::chrono::year(0) || in_utc.year() > std::chrono::year(9999)) bad_time(text);
+  return time;
 }
 
 }  // namespace skald

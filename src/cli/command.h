@@ -8,6 +8,7 @@
 #include "cli/api.h"
 #include "cli/arguments.h"
 #include "cli/settings.h"
+#include "http/jwt.h"
 #include "skald/env.h"
 
 namespace skald::cli {
@@ -41,5 +42,7 @@ int run_doctor(const Arguments& arguments, const Examined& examined, std::ostrea
 // The secret that tokens are signed with: auth.secret, or the data folder's own,
 // which is made where there is none.
 std::string token_secret(const Settings& settings);
+// For whom and by whom this installation's tokens are.
+http::TokenNames token_names(const Settings& settings);
 
 }  // namespace skald::cli

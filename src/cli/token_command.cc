@@ -17,10 +17,9 @@ struct TokenView {
 BOOST_DESCRIBE_STRUCT(TokenView, (), (token, subject, role, expires_at))
 
 Role role_of(const std::string& name) {
-  Role role{};
-  if (!boost::describe::enum_from_string(name.c_str(), role))
-    throw Invalid("USAGE", "--role must be customer, admin or system");
-  return role;
+  const auto role = enum_of<Role>(name);
+  if (!role) throw Invalid("USAGE", "--role must be customer, admin or system");
+  return *role;
 }
 
 Duration time_to_live(const Arguments& arguments) {
@@ -38,10 +37,14 @@ std::string token_secret(const Settings& settings) {
   return configured.empty() ? DataFolder(settings.text("data")).secret("secret") : configured;
 }
 
+http::TokenNames token_names(const Settings& settings) {
+  return {settings.text("auth.audience"), settings.text("auth.issuer")};
+}
+
 int run_token(const Arguments& arguments, const Settings& settings, const Env& env, std::ostream& out) {
   const std::string subject = arguments.flag("subject");
   if (subject.empty()) throw Invalid("USAGE", "skald token needs --subject NAME");
-  http::Claims claims{subject, role_of(arguments.flag("role")), env.clock.now(), {}};
+  http::Claims claims{subject, role_of(arguments.flag("role")), env.clock.now(), {}, token_names(settings)};
   claims.expires_at = claims.issued_at + time_to_live(arguments);
   const TokenView view{http::sign_token(token_secret(settings), claims), subject, claims.role,
                        std::chrono::floor<std::chrono::seconds>(claims.expires_at)};

@@ -1,7 +1,6 @@
 #include "http/auth.h"
 
 #include "http/host.h"
-#include "http/jwt.h"
 
 namespace skald::http {
 namespace {
@@ -13,15 +12,15 @@ bool is_bearer(std::string_view text) {
 
 }  // namespace
 
-Authenticator::Authenticator(Env env, std::optional<std::string> secret, Tokenless tokenless)
-    : env_(env), secret_(std::move(secret)), tokenless_(tokenless) {
+Authenticator::Authenticator(Env env, std::optional<std::string> secret, Tokenless tokenless, TokenNames expected)
+    : env_(env), secret_(std::move(secret)), tokenless_(tokenless), expected_(std::move(expected)) {
   if (secret_ && secret_->empty())
     throw Invalid("EMPTY_SECRET", "auth.secret is empty; set it to a long random text or leave it out");
 }
 
-Caller Authenticator::admit(const Request& request, Access access) const {
+Admitted Authenticator::admit(const Request& request, Access access) const {
   if (access == Access::open) return {};
-  Caller caller = identify(request.header("authorization"));
+  Admitted caller = identify(request.header("authorization"));
   admit(caller, access);
   return caller;
 }
@@ -31,9 +30,9 @@ void Authenticator::admit(const Caller& caller, Access access) {
     throw Forbidden("FORBIDDEN_ROLE", "this needs a token with the role admin or system");
 }
 
-Caller Authenticator::identify(std::string_view authorization) const {
+Admitted Authenticator::identify(std::string_view authorization) const {
   if (authorization.empty()) {
-    if (!secret_ || tokenless_ == Tokenless::admin) return {Role::admin, "local-admin"};
+    if (!secret_ || tokenless_ == Tokenless::admin) return {{Role::admin, "local-admin"}};
     throw Unauthorized("MISSING_TOKEN", "send `Authorization: Bearer TOKEN`; `skald token` makes one");
   }
   if (!is_bearer(authorization))
@@ -41,9 +40,11 @@ Caller Authenticator::identify(std::string_view authorization) const {
   if (!secret_)
     throw Unauthorized("BAD_TOKEN",
                        "this server has no auth.secret and cannot verify tokens; send none, or configure one");
-  const Claims claims = verify_token(*secret_, authorization.substr(7), env_.clock.now());
-  return {claims.role, claims.subject};
+  const Claims claims = verify_token(*secret_, authorization.substr(7), env_.clock.now(), expected_);
+  return {{claims.role, claims.subject}, claims.expires_at};
 }
+
+std::string holder_of(const Caller& caller) { return std::string(enum_name(caller.role)) + ' ' + caller.subject; }
 
 void refuse_open_listen(std::string_view host, bool has_secret) {
   if (has_secret || is_loopback(host)) return;

@@ -23,6 +23,7 @@ struct Watched {
   // What else this process cannot do without and is not there, in words; empty: nothing.
   // Asked at each /readyz.
   std::function<std::string()> missing = [] { return std::string(); };
+  Access metrics_access = Access::open;  // of /metrics
 };
 
 void add_engine_paths(Routes& routes, const Watched& watched);

@@ -63,6 +63,34 @@ class EnginePathsTest : public testing::Test {
   Routes routes_{fake_.env, Authenticator(fake_.env, std::string(kSecret)), "1"};
 };
 
+TEST_F(EnginePathsTest, MetricsAskTheDatabaseAtMostOnceASecond) {
+  emit("a");
+  const auto pending = [this] {
+    const std::string text = ask("GET", "/metrics").body;
+    const std::size_t at = text.find("\nskald_outbox_pending ");
+    return at == text.npos ? -1 : std::stoi(text.substr(at + 22));
+  };
+  EXPECT_EQ(pending(), 1);
+  emit("b");
+  EXPECT_EQ(pending(), 1) << "asked again too soon";
+  fake_.clock.micros += 1'000'000;
+  EXPECT_EQ(pending(), 2);
+}
+
+TEST_F(EnginePathsTest, MetricsMayWantAToken) {
+  Routes routes(fake_.env, Authenticator(fake_.env, std::string(kSecret)), "1");
+  Watched watched{fake_.env, {{"gift", engine_}}, metrics_};
+  watched.metrics_access = Access::admin;
+  add_open_paths(routes, watched);
+  Request request;
+  request.method = "GET";
+  request.path = "/metrics";
+  EXPECT_EQ(routes.dispatch(request).status, 401);
+  const Time now = fake_.clock.now();
+  request.headers["authorization"] = "Bearer " + sign_token(kSecret, {"prometheus", Role::system, now, now + 1h});
+  EXPECT_EQ(routes.dispatch(request).status, 200);
+}
+
 TEST_F(EnginePathsTest, TheOutboxIsListedNewestFirstPageByPage) {
   const std::string first = emit("a"), second = emit("b"), third = emit("c");
   const auto page = get("/api/outbox?limit=2");

@@ -25,17 +25,21 @@ std::string chunk(std::string_view text) {
 // nothing published during the asking is missed.
 class EventStream final : public Connection, public std::enable_shared_from_this<EventStream> {
  public:
-  EventStream(Core& core, Socket socket, Stream stream, bool chunked)
-      : core_(core),
+  EventStream(Core& core, Socket socket, Opening opening)
+      : Connection(std::move(opening.peer)),
+        core_(core),
         socket_(std::move(socket)),
-        stream_(std::move(stream)),
-        chunked_(chunked),
+        stream_(std::move(opening.stream)),
+        chunked_(opening.chunked),
+        holder_(std::move(opening.holder)),
+        until_(opening.until),
         write_deadline_(core.io),
         heartbeat_(core.io),
         signalled_(std::make_shared<std::atomic<bool>>(false)) {}
 
   void start(std::string head) {
     ++core_.streams;
+    core_.subject_streams.add(holder_, 1);
     core_.env.observer.gauge("http_streams", static_cast<double>(core_.streams));
     subscription_ =
         core_.publisher.subscribe(stream_.topic, [&io = core_.io, signalled = signalled_, weak = weak_from_this()] {
@@ -65,6 +69,7 @@ class EventStream final : public Connection, public std::enable_shared_from_this
     Failure ignored;  // it is going away, whatever the socket says
     socket_.close(ignored);
     --core_.streams;
+    core_.subject_streams.remove(holder_, 1);
     core_.env.observer.gauge("http_streams", static_cast<double>(core_.streams));
     core_.forget(shared_from_this());
   }
@@ -93,8 +98,10 @@ class EventStream final : public Connection, public std::enable_shared_from_this
 
   std::string framed(std::string_view text) const { return chunked_ ? chunk(text) : std::string(text); }
 
+  // Also once a second, by Publisher::publish_all.
   void wake() {
     woken_ = true;
+    if (until_ && core_.env.clock.now() >= *until_ && !closed_ && !ending_) return wind_down();
     if (!closed_ && !ending_ && !asking_ && !writing_) ask();
   }
 
@@ -166,6 +173,8 @@ class EventStream final : public Connection, public std::enable_shared_from_this
   Socket socket_;
   Stream stream_;
   const bool chunked_;
+  const std::string holder_;
+  const std::optional<Time> until_;
   Deadline write_deadline_, heartbeat_;
   std::shared_ptr<std::atomic<bool>> signalled_;  // a wake-up is on its way; any thread
   std::unique_ptr<Publisher::Subscription> subscription_;
@@ -178,8 +187,9 @@ class EventStream final : public Connection, public std::enable_shared_from_this
 
 }  // namespace
 
-void start_event_stream(Core& core, Socket socket, Stream stream, std::string head, bool chunked) {
-  const auto connection = std::make_shared<EventStream>(core, std::move(socket), std::move(stream), chunked);
+void start_event_stream(Core& core, Socket socket, Opening opening) {
+  std::string head = std::move(opening.head);
+  const auto connection = std::make_shared<EventStream>(core, std::move(socket), std::move(opening));
   core.keep(connection);
   connection->start(std::move(head));
   if (core.stopping) connection->wind_down();

@@ -61,6 +61,21 @@ TEST_F(ForwardingTest, ARefusalComesBackAsItIs) {
   EXPECT_NE(response.body.find("TAKEN"), std::string::npos);
 }
 
+TEST_F(ForwardingTest, TheFarSideLogsUnderTheIdThatTheClientSees) {
+  install([](Router& to) {
+    to.get("/x", Access::customer, {}, [](const Request& request) { return Response::text(request.request_id); });
+    to.get("/bad", Access::customer, {}, [](const Request&) -> Response { throw Conflict("TAKEN", "it is taken"); });
+  });
+  for (const char* path : {"/x", "/bad"}) {
+    const Response response = ask("GET", path);
+    const std::string id = response.headers.at("x-request-id");
+    EXPECT_NE(response.body.find(id), std::string::npos) << response.body;
+    int lines = 0;
+    for (const auto& [level, line] : fake.observer.lines) lines += line.find("\"requestId\":\"" + id) != line.npos;
+    EXPECT_EQ(lines, 2) << "one of each side";
+  }
+}
+
 TEST_F(ForwardingTest, AccessIsCheckedOnBothSides) {
   install([](Router& to) { to.get("/admin", Access::admin, {}, [](const Request&) { return Response::text("in"); }); });
   EXPECT_EQ(ask("GET", "/admin").status, 403);

@@ -44,8 +44,13 @@ Key key_of(const Request& request, std::string_view key) {
   const bool visible = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
   if (key.empty() || key.size() > kKeyBytesMax || !visible)
     throw Invalid("BAD_IDEMPOTENCY_KEY", "Idempotency-Key must be 1 to 255 visible ASCII characters");
-  return {hex(sha256(unambiguous({request.caller.subject, request.method, request.path}))), std::string(key),
-          hex(sha256(request.body))};
+  // One subject in another role is another caller. A customer's scope is what it was before roles
+  // counted: what is kept of those keys still answers after an upgrade.
+  const Caller& caller = request.caller;
+  const std::string scope = caller.role == Role::customer
+                                ? unambiguous({caller.subject, request.method, request.path})
+                                : unambiguous({enum_name(caller.role), caller.subject, request.method, request.path});
+  return {hex(sha256(scope)), std::string(key), hex(sha256(request.body))};
 }
 
 [[noreturn]] void refuse_in_flight() {

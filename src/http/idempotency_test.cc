@@ -54,6 +54,16 @@ TEST_F(IdempotencyTest, TheSameKeyAndBodyHaveOneEffectAndOneAnswer) {
   EXPECT_FALSE(first.headers.contains("idempotency-replayed"));
 }
 
+TEST_F(IdempotencyTest, AKeyIsItsCallersInOneRoleOnly) {
+  Request request = request_with("k", "{}");
+  for (const Role role : {Role::customer, Role::admin, Role::system}) {
+    request.caller = {role, "kim"};
+    EXPECT_FALSE(call(request).headers.contains("idempotency-replayed")) << enum_name(role);
+    EXPECT_TRUE(call(request).headers.contains("idempotency-replayed")) << enum_name(role);
+  }
+  EXPECT_EQ(effects(), 3);
+}
+
 TEST_F(IdempotencyTest, AnotherBodyWithTheSameKeyIsRefused) {
   call(request_with("k", "{}"));
   EXPECT_EQ(refusal(request_with("k", "{ }")), "KEY_REUSED");

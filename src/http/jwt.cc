@@ -1,5 +1,6 @@
 #include "http/jwt.h"
 
+#include <algorithm>
 #include <boost/json/value.hpp>
 
 #include "base/hash.h"
@@ -19,8 +20,12 @@ struct Payload {
   std::string sub;
   Role role = Role::customer;
   std::int64_t iat = 0, exp = 0;
+  std::optional<std::string> aud, iss;
 };
-BOOST_DESCRIBE_STRUCT(Payload, (), (sub, role, iat, exp))
+BOOST_DESCRIBE_STRUCT(Payload, (), (sub, role, iat, exp, aud, iss))
+
+// Whoever made the token may have a clock that is a little ahead.
+constexpr Duration kClocksDiffer = 5s;
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Unauthorized("BAD_TOKEN", "the token is not valid (" + why + "); make one with `skald token`");
@@ -55,6 +60,25 @@ std::optional<std::int64_t> seconds_member(const boost::json::object& object, st
   return value->get_int64();
 }
 
+bool names(const boost::json::value& audiences, std::string_view wanted) {
+  if (audiences.is_string()) return std::string(audiences.get_string()) == wanted;
+  if (!audiences.is_array()) return false;
+  return std::ranges::any_of(audiences.get_array(), [&](const auto& one) {
+    return one.is_string() && std::string(one.get_string()) == wanted;
+  });
+}
+
+void check_names(const boost::json::object& object, const TokenNames& expected) {
+  const auto* audiences = object.if_contains("aud");
+  if (audiences == nullptr && !expected.audience.empty()) refuse("it does not say that it is for this server");
+  if (audiences != nullptr && (expected.audience.empty() || !names(*audiences, expected.audience)))
+    refuse("it is for others; auth.audience says who this server is");
+  const auto* issuer = object.if_contains("iss");
+  if (issuer != nullptr && !issuer->is_string()) refuse("its issuer is no text");
+  if (!expected.issuer.empty() && (issuer == nullptr || std::string(issuer->get_string()) != expected.issuer))
+    refuse("it is not of the issuer that auth.issuer names");
+}
+
 Time at(std::int64_t seconds) { return Time(std::chrono::seconds(seconds)); }
 std::int64_t seconds_of(Time time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count(); }
 
@@ -64,12 +88,18 @@ std::string sign_token(std::string_view secret, const Claims& claims) {
   if (!is_subject(claims.subject))
     throw Invalid("BAD_CLAIMS",
                   "a token's subject must be text of 1 to " + std::to_string(kSubjectBytesMax) + " bytes");
-  const Payload payload{claims.subject, claims.role, seconds_of(claims.issued_at), seconds_of(claims.expires_at)};
+  const auto unless_none = [](const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); };
+  const Payload payload{claims.subject,
+                        claims.role,
+                        seconds_of(claims.issued_at),
+                        seconds_of(claims.expires_at),
+                        unless_none(claims.names.audience),
+                        unless_none(claims.names.issuer)};
   const std::string signed_part = base64url(to_json(Header{})) + '.' + base64url(to_json(payload));
   return signed_part + '.' + signature_of(secret, signed_part);
 }
 
-Claims verify_token(std::string_view secret, std::string_view token, Time now) {
+Claims verify_token(std::string_view secret, std::string_view token, Time now, const TokenNames& expected) {
   if (token.size() > kTokenBytesMax) refuse("it is too long");
   const auto first = token.find('.'), last = token.rfind('.');
   if (first == std::string_view::npos || first == last || token.find('.', first + 1) != last)
@@ -87,12 +117,18 @@ Claims verify_token(std::string_view secret, std::string_view token, Time now) {
   Claims claims;
   claims.subject = text_member(object, "sub");
   if (!is_subject(claims.subject)) refuse("it has no subject");
-  if (!boost::describe::enum_from_string(text_member(object, "role").c_str(), claims.role))
-    refuse("it has no known role");
+  const auto role = enum_of<Role>(text_member(object, "role"));
+  if (!role) refuse("it has no known role");
+  claims.role = *role;
+  check_names(object, expected);
   const auto expires = seconds_member(object, "exp");
   if (!expires) refuse("it has no time of expiry");
   claims.expires_at = at(*expires);
   claims.issued_at = at(seconds_member(object, "iat").value_or(0));
+  const auto begins = seconds_member(object, "nbf");
+  if (object.contains("nbf") && !begins) refuse("its time of beginning cannot be read");
+  if (begins && now + kClocksDiffer < at(*begins))
+    throw Unauthorized("EARLY_TOKEN", "the token is not valid yet; wait until its nbf, or make a new one");
   if (now >= claims.expires_at)
     throw Unauthorized("EXPIRED_TOKEN", "the token has expired; make a new one with `skald token`");
   return claims;

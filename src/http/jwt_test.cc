@@ -69,6 +69,46 @@ TEST(Jwt, ClaimsThatMakeNoSenseAreRefused) {
     EXPECT_EQ(verdict(signed_by_hand(R"({"alg":"HS256"})", claims)), "BAD_TOKEN") << claims;
 }
 
+std::string with_claims(const std::string& more) {
+  return signed_by_hand(R"({"alg":"HS256"})", R"({"sub":"kim","role":"admin","exp":1900000000,)" + more + "}");
+}
+
+TEST(Jwt, ATokenIsNotTakenBeforeItsTime) {
+  EXPECT_EQ(verdict(with_claims(R"("nbf":1800000000)")), "");
+  EXPECT_EQ(verdict(with_claims(R"("nbf":1800000060)")), "EARLY_TOKEN");
+  EXPECT_EQ(verdict(with_claims(R"("nbf":1800000060)"), kNow + 60s), "");
+  for (const char* bad : {R"("nbf":"1800000000")", R"("nbf":-1)", R"("nbf":null)", R"("nbf":1.5)"})
+    EXPECT_EQ(verdict(with_claims(bad)), "BAD_TOKEN") << bad;
+}
+
+TEST(Jwt, ATokenForAnotherAudienceIsRefused) {
+  for (const char* other : {R"("aud":"elsewhere")", R"("aud":["a","b"])", R"("aud":[])", R"("aud":7)", R"("aud":null)",
+                            R"("iss":7)", R"("iss":null)"})
+    EXPECT_EQ(verdict(with_claims(other)), "BAD_TOKEN") << other;
+  EXPECT_EQ(verdict(with_claims(R"("iss":"anybody who has the secret")")), "");
+}
+
+TEST(Jwt, WhatIsExpectedOfAudienceAndIssuerMustBeThere) {
+  const auto expecting = [](const TokenNames& names, const std::string& token) {
+    return code_of([&] { verify_token(kTokenSecret, token, kNow, names); });
+  };
+  const TokenNames both{"skald", "ops"};
+  EXPECT_EQ(expecting(both, sign_token(kTokenSecret, {"kim", Role::admin, kNow, kNow + 1h, both})), "");
+  EXPECT_EQ(expecting(both, with_claims(R"("aud":["x","skald"],"iss":"ops")")), "");
+  for (const char* claims :
+       {R"("aud":"skald")", R"("iss":"ops")", R"("aud":"x","iss":"ops")", R"("aud":"skald","iss":"x")",
+        R"("aud":[["skald"]],"iss":"ops")", R"("aud":"skald\u0000","iss":"ops")", R"("n":1)"})
+    EXPECT_EQ(expecting(both, with_claims(claims)), "BAD_TOKEN") << claims;
+}
+
+TEST(Jwt, ARoleWithANulInsideIsNoRole) {
+  for (const char* role : {R"("admin\u0000")", R"("admin\u0000x")", R"("\u0000admin")"})
+    EXPECT_EQ(verdict(signed_by_hand(R"({"alg":"HS256"})",
+                                     R"({"sub":"kim","exp":1900000000,"role":)" + std::string(role) + "}")),
+              "BAD_TOKEN")
+        << role;
+}
+
 TEST(Jwt, AnyChangedCharacterBreaksTheToken) {
   const std::string good = token_for(Role::customer);
   for (std::size_t i = 0; i < good.size(); ++i) {

@@ -1,7 +1,10 @@
 // GET /api/overview, /api/stream and /metrics: the state of the whole at a glance.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 
 #include "http/engine_paths.h"
@@ -96,26 +99,50 @@ Stream open_stream(const Watched& watched) {
           }};
 }
 
-// Answers without its databases, too: an outage is when the numbers are wanted. Sums that
-// lack one of them would be wrong, so they stay as they were.
-std::string metrics_text(const Watched& watched) {
-  Metrics& metrics = watched.metrics;
-  const bool carried =
-      std::ranges::all_of(watched.engines, [](const ServiceEngine& of) { return of.engine.buses_up(); });
-  metrics.gauge("bus_up", carried ? 1 : 0);
-  try {
-    const Overview now = look(watched);
-    const Duration age = now.oldest_pending ? watched.env.clock.now() - *now.oldest_pending : Duration::zero();
-    metrics.gauge("database_up", 1);
-    metrics.gauge("outbox_pending", static_cast<double>(now.pending));
-    metrics.gauge("outbox_oldest_pending_age", std::chrono::duration<double>(age).count());
-    metrics.gauge("dead_letters_waiting", static_cast<double>(now.dead_letters));
-    metrics.gauge("workers", static_cast<double>(now.workers));
-  } catch (const Error&) {
-    metrics.gauge("database_up", 0);
+// What the databases say for the metrics. They are asked at most once a second, by one request,
+// however many come: anybody may ask, and counting what waits is work. Thread safe.
+class Scrape {
+ public:
+  explicit Scrape(Watched watched) : watched_(std::move(watched)) {}
+
+  std::string text() {
+    const bool carried =
+        std::ranges::all_of(watched_.engines, [](const ServiceEngine& of) { return of.engine.buses_up(); });
+    watched_.metrics.gauge("bus_up", carried ? 1 : 0);
+    // Whoever comes while another asks is given what was known before, unless that is nothing.
+    const std::unique_lock lock = known_ ? std::unique_lock(mutex_, std::try_to_lock) : std::unique_lock(mutex_);
+    const Instant now = watched_.env.clock.steady();
+    if (lock.owns_lock() && (!asked_ || now - *asked_ >= Duration(1s))) {
+      refresh();
+      asked_ = now;
+      known_ = true;
+    }
+    return watched_.metrics.text();
   }
-  return metrics.text();
-}
+
+ private:
+  // Answers without its databases, too: an outage is when the numbers are wanted. Sums that
+  // lack one of them would be wrong, so they stay as they were.
+  void refresh() {
+    Metrics& metrics = watched_.metrics;
+    try {
+      const Overview now = look(watched_);
+      const Duration age = now.oldest_pending ? watched_.env.clock.now() - *now.oldest_pending : Duration::zero();
+      metrics.gauge("database_up", 1);
+      metrics.gauge("outbox_pending", static_cast<double>(now.pending));
+      metrics.gauge("outbox_oldest_pending_age", std::chrono::duration<double>(age).count());
+      metrics.gauge("dead_letters_waiting", static_cast<double>(now.dead_letters));
+      metrics.gauge("workers", static_cast<double>(now.workers));
+    } catch (const Error&) {
+      metrics.gauge("database_up", 0);
+    }
+  }
+
+  Watched watched_;
+  std::atomic<bool> known_ = false;
+  std::mutex mutex_;
+  std::optional<Instant> asked_;
+};
 
 }  // namespace
 
@@ -131,9 +158,10 @@ void add_overview_paths(Routes& routes, const Watched& watched) {
 void add_metrics_path(Routes& routes, const Watched& watched) {
   Doc doc = describe<void, void>("Metrics for Prometheus");
   doc.content_type = "text/plain; version=0.0.4";
-  routes.get("/metrics", Access::open, std::move(doc), [watched](const Request&) {
-    return Response{200, metrics_text(watched), "text/plain; version=0.0.4", {}};
-  });
+  routes.get("/metrics", watched.metrics_access, std::move(doc),
+             [scrape = std::make_shared<Scrape>(watched)](const Request&) {
+               return Response{200, scrape->text(), "text/plain; version=0.0.4", {}};
+             });
 }
 
 }  // namespace skald::http

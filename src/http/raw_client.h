@@ -16,8 +16,13 @@ namespace skald::http {
 
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port, int patience_seconds = 20)
+  // `from`: the address that the server sees, one of 127.0.0.0/8.
+  explicit RawClient(std::uint16_t port, int patience_seconds = 20, std::string_view from = "127.0.0.1")
       : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    ::inet_pton(AF_INET, std::string(from).c_str(), &own.sin_addr);
+    ::bind(fd_, reinterpret_cast<const sockaddr*>(&own), sizeof own);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);

@@ -1,6 +1,7 @@
 #include "http/remote_call.h"
 
 #include "base/text.h"
+#include "skald/id.h"
 
 namespace skald::http {
 namespace {
@@ -25,6 +26,9 @@ BOOST_DESCRIBE_STRUCT(Answer, (), (status, content_type, headers, body))
 // What the other side's handlers look at. Tokens stay here: the caller is named.
 constexpr std::string_view kCarried[] = {"idempotency-key", "content-type", "last-event-id"};
 
+// The id under which the client sees it: the other side logs it under the same.
+constexpr const char* kRequestId = "x-request-id";
+
 // JSON carries nothing else, and the other side would blame the wrong one.
 std::string carried(std::string_view what, std::string_view text) {
   if (!is_utf8(text) || text.find('\0') != text.npos)
@@ -46,6 +50,9 @@ std::string write_call(const Request& request, std::string_view traceparent) {
   for (const std::string_view name : kCarried)
     if (const auto value = request.header(name); !value.empty())
       call.headers.emplace(name, carried("the header " + std::string(name), value));
+  // A request that went through no routes has it where clients would.
+  if (!request.request_id.empty()) call.headers.emplace(kRequestId, request.request_id);
+  else if (const auto value = request.header(kRequestId); is_id(value)) call.headers.emplace(kRequestId, value);
   return to_json(call);
 }
 

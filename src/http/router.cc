@@ -42,6 +42,37 @@ bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
 }
 
+// What a step gave, or what its failure means to the client and, as the cause, to the log.
+struct Outcome {
+  std::optional<Reply> reply;
+  std::string cause, code;
+};
+
+template <class F>
+Outcome settled(const Request& request, F&& step) {
+  Outcome out;
+  const auto fail = [&](const std::exception& error) {
+    const Problem problem = problem_of(error);
+    out.reply = Reply{problem_response(problem, request.request_id), std::nullopt};
+    out.cause = error.what();
+    out.code = problem.code;
+  };
+  try {
+    out.reply = step();
+  } catch (const std::exception& error) {
+    fail(error);
+  } catch (...) {
+    fail(std::runtime_error("a handler threw what is no std::exception"));
+  }
+  return out;
+}
+
+void check_headers(const Response& response) {
+  for (const auto& [name, value] : response.headers)
+    if (has_control(value))
+      throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
+}
+
 void add_field(std::string& fields, std::string_view name, std::string_view value) {
   if (!fields.empty()) fields += ',';
   json::write_string(fields, name);
@@ -51,10 +82,12 @@ void add_field(std::string& fields, std::string_view name, std::string_view valu
 
 }  // namespace
 
-Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio)
+Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio, Rates rates)
     : env_(env),
       authenticator_(std::move(authenticator)),
       trace_ratio_(env.observer.traces() ? trace_ratio : 1),
+      by_subject_(rates.per_subject),
+      by_address_(rates.per_address),
       root_(std::make_unique<Node>()) {
   get("/openapi.json", Access::open, describe<void, RawJson>("This description"),
       [this, version = std::move(program_version)](const Request&) {
@@ -124,35 +157,36 @@ const Routes::Node* Routes::find(const Node& node, const std::vector<std::string
   return nullptr;
 }
 
-Reply Routes::answer(Request request) const { return answer(std::move(request), nullptr); }
-Response Routes::dispatch(Request request) const { return cut(answer(std::move(request))); }
+Reply Routes::answer(Passage passage) const { return answer(std::move(passage), nullptr); }
+Response Routes::dispatch(Request request) const { return cut(answer({.request = std::move(request)})); }
 Response Routes::dispatch_as(const Caller& caller, Request request) const {
-  return cut(answer(std::move(request), &caller));
+  return cut(answer({.request = std::move(request)}, &caller));
 }
 
-Reply Routes::answer(Request request, const Caller* known) const {
-  const Instant began = env_.clock.steady();
-  introduce(request);
-  auto span = begin_span_as(env_, request.traceparent, request.header("traceparent"), Span::Kind::server);
-  Reply reply;
-  std::string cause;
-  const Route* route = nullptr;
-  try {
-    reply = handle(request, known, route);
-    for (const auto& [name, value] : reply.response.headers)
-      if (has_control(value))
-        throw Corrupt("BAD_RESPONSE_HEADER", "a handler set the header " + name + " to unsafe text");
-  } catch (const std::exception& error) {
-    reply = {problem_response(problem_of(error), request.request_id), std::nullopt};
-    cause = error.what();
-  } catch (...) {
-    const std::runtime_error foreign("a handler threw what is no std::exception");
-    reply = {problem_response(problem_of(foreign), request.request_id), std::nullopt};
-    cause = foreign.what();
-  }
-  finish(request, reply.response, began, cause);
-  if (span) trace(*span, request, route, reply.response.status, cause);
-  return reply;
+std::optional<Response> Routes::admit(Passage& passage) const {
+  begin(passage);
+  Outcome outcome = settled(passage.request, [&] { return enter(passage, nullptr); });
+  if (!outcome.reply) return std::nullopt;
+  finish(passage, outcome.reply->response, outcome.cause, outcome.code);
+  return std::move(outcome.reply->response);
+}
+
+Reply Routes::answer(Passage passage, const Caller* known) const {
+  if (passage.admitted) passage.began = env_.clock.steady();  // how slowly its body came is not our doing
+  else begin(passage, known != nullptr);
+  Outcome outcome = settled(passage.request, [&] {
+    std::optional<Reply> reply;
+    if (!passage.admitted) reply = enter(passage, known);
+    if (!reply) reply = run(*passage.route, passage.request);
+    if (reply->stream) {
+      reply->holder = holder_of(passage.request.caller);
+      reply->until = passage.until;
+    }
+    check_headers(reply->response);
+    return reply;
+  });
+  finish(passage, outcome.reply->response, outcome.cause, outcome.code);
+  return std::move(*outcome.reply);
 }
 
 Response Routes::cut(Reply reply) {
@@ -168,15 +202,38 @@ Response Routes::cut(Reply reply) {
   }
 }
 
-Response Routes::refuse(Request request, const Problem& problem) const {
-  const Instant began = env_.clock.steady();
-  introduce(request);
-  Response response = problem_response(problem, request.request_id);
-  finish(request, response, began, problem.detail);
+Response Routes::refuse(Passage passage, const Problem& problem) const {
+  if (!passage.admitted) begin(passage);
+  passage.span.reset();
+  Response response = problem_response(problem, passage.request.request_id);
+  finish(passage, response, problem.detail, problem.code);
   return response;
 }
 
-Reply Routes::handle(Request& request, const Caller* known, const Route*& chosen) const {
+// An address pays before its token is looked at, so that tokens cannot be guessed faster either.
+// What is open is for probes, which must not be turned away.
+std::optional<Reply> Routes::admit_caller(Passage& passage) const {
+  Request& request = passage.request;
+  const bool limited = passage.route->access != Access::open;
+  const auto pay = [&](RateLimit& limit, const std::string& who) -> std::optional<Reply> {
+    const auto wait = limited ? limit.take(who, passage.began) : std::nullopt;
+    if (!wait) return std::nullopt;
+    env_.observer.count("http_rate_limited_total");
+    const auto seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(*wait).count());
+    return Reply{
+        problem_response({429, "RATE_LIMITED", "too many requests; send fewer a second", seconds}, request.request_id),
+        std::nullopt};
+  };
+  if (!request.peer.empty())
+    if (auto refusal = pay(by_address_, request.peer)) return refusal;
+  Admitted caller = authenticator_.admit(request, passage.route->access);
+  passage.until = caller.until;
+  request.caller = std::move(caller);
+  return pay(by_subject_, holder_of(request.caller));
+}
+
+std::optional<Reply> Routes::enter(Passage& passage, const Caller* known) const {
+  Request& request = passage.request;
   Target target = parse_target(request.path);
   request.path = target.path;
   request.query.merge(target.query);
@@ -193,15 +250,16 @@ Reply Routes::handle(Request& request, const Caller* known, const Route*& chosen
     Response response =
         problem_response({405, "METHOD_NOT_ALLOWED", "this path takes " + allow, {}}, request.request_id);
     response.headers["allow"] = allow;
-    return {std::move(response), std::nullopt};
+    return Reply{std::move(response), std::nullopt};
   }
 
   const Route& route = *found->second;
-  chosen = &route;
+  passage.route = &route;
   for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
   if (known != nullptr) Authenticator::admit(request.caller = *known, route.access);
-  else request.caller = authenticator_.admit(request, route.access);
-  return run(route, request);
+  else if (auto refusal = admit_caller(passage)) return refusal;
+  passage.admitted = true;
+  return std::nullopt;
 }
 
 Reply Routes::run(const Route& route, const Request& request) const {
@@ -221,13 +279,22 @@ Reply Routes::run(const Route& route, const Request& request) const {
   return {run_once_per_key(target.db, in_flight_, request, target.handler), std::nullopt};
 }
 
-void Routes::introduce(Request& request) const {
-  request.request_id = make_id(env_.clock.now(), env_.random);
-  request.traceparent = continue_trace(request.header("traceparent"), env_.random, trace_ratio_);
+void Routes::begin(Passage& passage, bool vouched_for) const {
+  Request& request = passage.request;
+  passage.began = env_.clock.steady();
+  const std::string_view known_as = request.header("x-request-id");
+  request.request_id = vouched_for && is_id(known_as) ? std::string(known_as) : make_id(env_.clock.now(), env_.random);
+  const std::string_view context = request.header("traceparent");
+  request.traceparent = continue_trace(context, env_.random, trace_ratio_);
+  passage.span = begin_span_as(env_, request.traceparent, context, Span::Kind::server);
 }
 
 // Probes and scrapes (what needs no token) begin no traces: they would be most of them.
-void Routes::trace(Span& span, const Request& request, const Route* route, int status, std::string_view cause) const {
+void Routes::trace(Passage& passage, int status, std::string_view cause) const {
+  if (!passage.span) return;
+  Span& span = *passage.span;
+  const Request& request = passage.request;
+  const Route* route = passage.route;
   if (span.parent_id.empty() && route != nullptr && route->access == Access::open) return;
   const bool known = std::ranges::find(kMethods, request.method) != std::end(kMethods) || request.method == "HEAD";
   span.name = known ? request.method : "HTTP";
@@ -240,13 +307,29 @@ void Routes::trace(Span& span, const Request& request, const Route* route, int s
   else end_span(env_, span);
 }
 
-void Routes::finish(const Request& request, Response& response, Instant began, std::string_view cause) const {
+// Somebody may be trying keys: told, and not so often that it drowns the rest.
+void Routes::tell_turned_away(const Request& request, int status, std::string_view code) const {
+  env_.observer.count(status == 401 ? "http_unauthorized_total" : "http_forbidden_total");
+  const auto unlogged = turned_away_.pass(env_.clock.steady());
+  if (!unlogged) return;
+  std::string fields;
+  add_field(fields, "requestId", request.request_id);
+  add_field(fields, "code", code);
+  add_field(fields, "peer", request.peer);
+  add_field(fields, "method", cut_text(request.method, 16));
+  add_field(fields, "path", cut_text(request.path.substr(0, request.path.find('?')), 256));
+  if (*unlogged > 0) fields += ",\"unlogged\":" + std::to_string(*unlogged);
+  env_.observer.log(Observer::Level::warn, "a request was turned away", fields);
+}
+
+void Routes::finish(Passage& passage, Response& response, std::string_view cause, std::string_view code) const {
+  const Request& request = passage.request;
   response.headers["traceparent"] = request.traceparent;
   response.headers["x-request-id"] = request.request_id;
   response.headers.try_emplace("cache-control", "no-store");
   response.headers.try_emplace("x-content-type-options", "nosniff");
 
-  const Duration took = env_.clock.steady() - began;
+  const Duration took = env_.clock.steady() - passage.began;
   env_.observer.count("http_requests_total");
   env_.observer.timing("http_request_seconds", took);
   const bool failed = response.status >= 500;
@@ -260,6 +343,8 @@ void Routes::finish(const Request& request, Response& response, Instant began, s
   fields += ",\"status\":" + std::to_string(response.status) + ",\"micros\":" + std::to_string(took.count());
   if (failed) add_field(fields, "cause", cut_text(cause, 1000));
   env_.observer.log(failed ? Observer::Level::warn : Observer::Level::debug, "http request", fields);
+  if (response.status == 401 || response.status == 403) tell_turned_away(request, response.status, code);
+  trace(passage, response.status, cause);
 }
 
 }  // namespace skald::http

@@ -129,6 +129,58 @@ TEST_F(RouterTest, AccessIsCheckedBeforeTheHandler) {
   EXPECT_EQ(guarded.dispatch(request_for("GET", "/openapi.json")).status, 200);
 }
 
+TEST_F(RouterTest, WhoIsTurnedAwayIsCountedAndLoggedNotOftenerThanOnceASecond) {
+  Routes guarded(fake.env, Authenticator(fake.env, std::string(kSecret)), "1");
+  guarded.get("/all", Access::admin, {}, [](const Request&) { return Response::text("all"); });
+  const auto warnings = [&] {
+    std::vector<std::string> out;
+    for (const auto& [level, line] : fake.observer.lines)
+      if (level == Observer::Level::warn) out.push_back(line);
+    return out;
+  };
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(guarded.dispatch(request_for("GET", "/all")).status, 401);
+  const Time now = fake.clock.now();
+  Request customer = request_for("GET", "/all");
+  customer.headers["authorization"] = "Bearer " + sign_token(kSecret, {"kim", Role::customer, now, now + 1h});
+  EXPECT_EQ(guarded.dispatch(customer).status, 403);
+  EXPECT_EQ(fake.observer.counts["http_unauthorized_total"], 5);
+  EXPECT_EQ(fake.observer.counts["http_forbidden_total"], 1);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_TRUE(has(warnings()[0], "MISSING_TOKEN"));
+  fake.clock.micros += 1'000'000;
+  guarded.dispatch(customer);
+  ASSERT_EQ(warnings().size(), 2u);
+  EXPECT_TRUE(has(warnings()[1], "FORBIDDEN_ROLE"));
+  EXPECT_TRUE(has(warnings()[1], "\"unlogged\":5")) << warnings()[1];
+}
+
+TEST_F(RouterTest, BeyondItsRateACallerIsToldWhenToComeAgain) {
+  Routes limited(fake.env, Authenticator(fake.env, std::string(kSecret)), "1", 1, {.per_subject = 2, .per_address = 4});
+  limited.get("/mine", Access::customer, {}, [](const Request&) { return Response::text("x"); });
+  const Time now = fake.clock.now();
+  const auto ask = [&](const std::string& subject, const std::string& peer, const std::string& path = "/mine") {
+    Request request = request_for("GET", path);
+    request.peer = peer;
+    if (!subject.empty())
+      request.headers["authorization"] = "Bearer " + sign_token(kSecret, {subject, Role::customer, now, now + 1h});
+    return limited.dispatch(request);
+  };
+  EXPECT_EQ(ask("kim", "10.0.0.1").status, 200);
+  EXPECT_EQ(ask("kim", "10.0.0.2").status, 200);
+  const Response refused = ask("kim", "10.0.0.3");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  EXPECT_TRUE(has(refused.body, "RATE_LIMITED"));
+  EXPECT_EQ(ask("lee", "10.0.0.3").status, 200) << "another caller has its own rate";
+  EXPECT_EQ(fake.observer.counts["http_rate_limited_total"], 1);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(ask("", "10.0.0.9").status, 401) << "tokens can be guessed no faster";
+  EXPECT_EQ(ask("", "10.0.0.9").status, 429);
+  EXPECT_EQ(ask("", "10.0.0.9", "/openapi.json").status, 200) << "what is open is for probes";
+  fake.clock.micros += 500'000;
+  EXPECT_EQ(ask("kim", "10.0.0.1").status, 200);
+  EXPECT_EQ(ask("kim", "10.0.0.1").status, 429);
+}
+
 TEST_F(RouterTest, AStreamGivesItsFirstPartInProcess) {
   routes.stream("/events", Access::customer, {}, [](const Request&) {
     return Stream{"topic", [] { return std::optional<std::string>("data: 1\n\n"); }};

@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -21,12 +22,35 @@ std::string no_room_answer(Time now) {
          "\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 }
 
+// Who is at the other end, as far as shares are concerned: of IPv6 whoever has one address has
+// a whole /64 of them.
+std::string peer_name(const Socket& socket) {
+  Failure failure;
+  const auto address = socket.remote_endpoint(failure).address();
+  if (failure) return "";
+  if (address.is_v4()) return address.to_string();
+  const auto v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return make_address_v4(boost::asio::ip::v4_mapped, v6).to_string();
+  auto bytes = v6.to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+  return boost::asio::ip::address_v6(bytes).to_string() + "/64";
+}
+
+std::size_t share_of(std::size_t all, double share, std::size_t least) {
+  return std::max(least, static_cast<std::size_t>(static_cast<double>(all) * share));
+}
+
 [[noreturn]] void cannot_listen(const ServerOptions& options, const Failure& failure) {
   throw Unavailable("CANNOT_LISTEN", "cannot listen on " + options.host + ":" + std::to_string(options.port) + ": " +
                                          failure.message() + "; choose another address with --listen");
 }
 
 }  // namespace
+
+std::size_t ServerOptions::peer_connections_max() const { return share_of(connections_max, peer_share, 1); }
+std::size_t ServerOptions::peer_bodies_bytes_max() const {
+  return share_of(bodies_bytes_max, peer_share, std::min(body_bytes_max, bodies_bytes_max));
+}
 
 class Server::Listener {
  public:
@@ -90,8 +114,10 @@ class Server::Listener {
         core_->env.observer.count("http_accept_failures_total");
         return accept_pause_.set(kAcceptPause, [this] { accept(); });
       }
-      if (core_->connections.size() < core_->options.connections_max) {
-        start_session(*core_, std::move(socket));
+      std::string peer = peer_name(socket);
+      if (core_->connections.size() < core_->options.connections_max &&
+          core_->peer_connections.held(peer) < core_->options.peer_connections_max()) {
+        start_session(*core_, std::move(socket), std::move(peer));
       } else {
         // A fresh socket has room for these few bytes; if not, closing says it too.
         Failure ignored;

@@ -24,14 +24,21 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts = {};  // see HostGuard
   std::size_t header_bytes_max = 16 * 1024;
   std::size_t body_bytes_max = 1024 * 1024;
-  std::size_t bodies_bytes_max = 256 * 1024 * 1024;  // of all requests under way together
+  std::size_t bodies_bytes_max = 64 * 1024 * 1024;  // of all requests under way together, as far as they have come
+  std::size_t subject_bodies_bytes_max = 16 * 1024 * 1024;  // of those of one caller
   Duration header_timeout = 10s;            // from the first byte of a request
   Duration body_timeout = 30s;              // for a body to come, and for an answer to be taken
   Duration idle_timeout = 60s;              // between requests
   Duration heartbeat = 15s;                 // comments on streams that have nothing to tell
   std::size_t connections_max = 2048;
+  double peer_share = 0.5;                  // of connections and bodies, for one address (IPv6: one /64)
   std::size_t streams_max = 256;
+  std::size_t streams_per_subject = 64;
   std::size_t waiting_max = 512;            // requests that no worker has taken up yet
+
+  // At least one, and at least one body.
+  std::size_t peer_connections_max() const;
+  std::size_t peer_bodies_bytes_max() const;
 };
 
 // Runs a job on a worker thread, soon. Must not run it at once and must not throw.

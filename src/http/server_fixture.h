@@ -9,12 +9,16 @@
 #include <thread>
 
 #include "http/fake_env.h"
+#include "http/jwt.h"
 #include "http/raw_client.h"
 #include "http/server.h"
 
 namespace skald::http {
 class ServerTest : public testing::Test {
  protected:
+  explicit ServerTest(std::optional<std::string> secret = std::nullopt)
+      : routes_(fake_.env, Authenticator(fake_.env, std::move(secret)), "1") {}
+
   ServerOptions options{.port = 0};
 
   void SetUp() override {
@@ -51,6 +55,7 @@ class ServerTest : public testing::Test {
     thread_ = std::thread([this] { server_->run(); });
   }
   RawClient connect() { return RawClient(server_->port()); }
+  RawClient connect_from(std::string_view address) { return RawClient(server_->port(), 20, address); }
   static std::string get(std::string_view path, std::string_view more = "") {
     return "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(more) + "\r\n";
   }
@@ -74,7 +79,7 @@ class ServerTest : public testing::Test {
 
   FakeEnv fake_;
   std::unique_ptr<Database> db_;
-  Routes routes_{fake_.env, Authenticator(fake_.env, std::nullopt), "1"};
+  Routes routes_;
   Publisher publisher_;
   boost::asio::thread_pool pool_{4};
   std::unique_ptr<Server> server_;
@@ -82,6 +87,19 @@ class ServerTest : public testing::Test {
   std::promise<void> entered_, released_;
   std::atomic<int> told_ = 0;
   std::atomic<bool> ended_ = false;
+};
+
+// The same where every request needs a token.
+class GuardedServerTest : public ServerTest {
+ protected:
+  GuardedServerTest() : ServerTest(kGuardedSecret) {}
+  std::string bearer(const std::string& subject) {
+    const Time now = fake_.clock.now();
+    return "Authorization: Bearer " + sign_token(kGuardedSecret, {subject, Role::customer, now, now + 1h}) + "\r\n";
+  }
+
+ private:
+  static constexpr char kGuardedSecret[] = "a secret of the tests, long enough";
 };
 
 }  // namespace skald::http

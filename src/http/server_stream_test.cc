@@ -50,6 +50,40 @@ TEST_F(ServerTest, StreamsAreBoundedAndAClientThatLeftFreesItsPlace) {
   EXPECT_LT(tries, 10'000);
 }
 
+TEST_F(GuardedServerTest, AStreamEndsWhenItsTokenDoes) {
+  start();
+  RawClient client = connect();
+  client.send(get("/events", bearer("kim")));
+  client.read_until("retry: ");
+  fake_.clock.micros += 3'599'000'000;
+  told_ = 1;
+  publisher_.publish("news");
+  client.read_until("data: 1\n\n");
+  fake_.clock.micros += 1'000'000;
+  publisher_.publish("news");
+  EXPECT_TRUE(client.read_to_end().ends_with("0\r\n\r\n"));
+}
+
+TEST_F(GuardedServerTest, OneCallerHasAShareOfTheStreams) {
+  options.streams_per_subject = 2;
+  start();
+  std::vector<std::unique_ptr<RawClient>> open;
+  for (int i = 0; i < 2; ++i) {
+    open.push_back(std::make_unique<RawClient>(server_->port()));
+    open.back()->send(get("/events", bearer("kim")));
+    open.back()->read_until("retry: ");
+  }
+  const std::string refused = ask(get("/events", bearer("kim")));
+  EXPECT_EQ(status(refused), 429);
+  EXPECT_TRUE(has(refused, "TOO_MANY_OWN_STREAMS"));
+  EXPECT_TRUE(has(refused, "retry-after: 5\r\n"));
+  EXPECT_EQ(first_status(get("/events", bearer("lee"))), 200);
+  open.pop_back();
+  int tries = 0;
+  while (first_status(get("/events", bearer("kim"))) != 200 && ++tries < 10'000) {}
+  EXPECT_LT(tries, 10'000);
+}
+
 TEST_F(ServerTest, StopLetsTheRequestUnderWayFinishAndClosesIdleConnections) {
   start();
   RawClient idle = connect();

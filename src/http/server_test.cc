@@ -154,20 +154,6 @@ TEST_F(ServerTest, AClientThatExpectsContinueIsToldSo) {
   EXPECT_EQ(status(client.read_response()), 201);
 }
 
-TEST_F(ServerTest, BodiesThatTogetherAreTooLargeWait) {
-  options.bodies_bytes_max = 1'000;
-  start();
-  RawClient first = connect();
-  first.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\nExpect: 100-continue\r\n\r\n");
-  first.read_response();
-  const std::string refused = ask(post(std::string(200, ' ')));
-  EXPECT_EQ(status(refused), 503);
-  EXPECT_TRUE(has(refused, "retry-after: 1\r\n"));
-  first.send(std::string(898, ' ') + "{}");
-  EXPECT_EQ(status(first.read_response()), 201);
-  EXPECT_EQ(status(ask(post(std::string(200, ' ')))), 201);
-}
-
 TEST_F(ServerTest, BadUtf8AndOtherTypesAreRefused) {
   start();
   const std::string malformed = ask(post("{\"a\":\"\xff\"}"));

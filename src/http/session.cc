@@ -1,18 +1,17 @@
 // A connection that carries requests, one after the other: read, hand to a
-// worker, answer, again. The one source that includes Beast.
+// worker, answer, again. With request_head.cc the one source that includes Beast.
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/message.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include "http/connection.h"
 #include "http/date.h"
+#include "http/request_head.h"
 
 namespace skald::http {
 namespace {
@@ -26,8 +25,9 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 class Session final : public Connection, public std::enable_shared_from_this<Session> {
  public:
-  Session(Core& core, Socket socket)
-      : core_(core),
+  Session(Core& core, Socket socket, std::string peer)
+      : Connection(std::move(peer)),
+        core_(core),
         socket_(std::move(socket)),
         deadline_(core.io),
         buffer_(core.options.header_bytes_max + kBufferSlack) {}
@@ -56,14 +56,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   enum class Phase { idle, reading, handling, writing, lingering, closed };
 
   // What a worker runs. The session goes before the core that its socket needs.
-  // The worker alone touches request_ from here until answered().
+  // The worker alone touches passage_ from here until answered().
   struct Work {
     std::shared_ptr<Core> core;
     std::shared_ptr<Session> session;
 
     void operator()() {
       core->waiting.fetch_sub(1);
-      Reply reply = core->routes.answer(std::move(session->request_));
+      Reply reply = core->routes.answer(std::move(session->passage_));
       boost::asio::post(core->io, [session = std::move(session), reply = std::move(reply)]() mutable {
         session->answered(std::move(reply));
       });
@@ -84,7 +84,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void read_header() {
     phase_ = Phase::reading;
-    request_ = {};
+    passage_ = {};
+    subject_.clear();
     is_head_ = false;
     keep_alive_ = true;
     chunks_allowed_ = true;
@@ -102,21 +103,18 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void check_header() {
     take_header();
-    if (const auto problem = core_.guard->check(request_.header("host"), request_.header("origin"), local_address_))
+    if (const auto problem = framing_problem(*parser_)) return refuse(*problem);
+    if (const auto problem = core_.guard->check(request().header("host"), request().header("origin"), local_address_))
       return refuse(*problem);
-    // Where the length is not known it counts as the longest that is allowed.
-    const auto length = parser_->content_length();
-    const std::size_t body = parser_->is_done() ? 0
-                             : length           ? static_cast<std::size_t>(*length)
-                                                : core_.options.body_bytes_max;
-    if (core_.body_bytes + body > core_.options.bodies_bytes_max)
-      return refuse({503, "OVERLOADED", "too many large requests are under way; send it again later", 1});
-    core_.body_bytes += body;
-    body_bytes_ = body;
     if (parser_->is_done()) return submit();
-
+    // Who may not send it does not get to send its body either.
+    if (auto refusal = core_.routes.admit(passage_)) {
+      keep_alive_ = false;
+      return respond(std::move(*refusal));
+    }
+    subject_ = holder_of(request().caller);
     set_deadline(core_.options.body_timeout);
-    if (lower_case(request_.header("expect")) != "100-continue") return read_body();
+    if (lower_case(request().header("expect")) != "100-continue") return read_body();
     boost::asio::async_write(socket_, boost::asio::buffer(kContinue),
                              [self = shared_from_this()](Failure failure, std::size_t) {
                                if (self->phase_ == Phase::closed) return;
@@ -125,26 +123,39 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                              });
   }
 
-  // Taken before the body is read: what a trailer says later does not count.
   void take_header() {
-    const auto& message = parser_->get();
-    request_.method = std::string(message.method_string());
-    request_.path = std::string(message.target());
-    is_head_ = request_.method == "HEAD";
-    keep_alive_ = message.keep_alive();
-    chunks_allowed_ = message.version() >= 11;
-    for (const auto& field : message) {
-      auto [place, fresh] = request_.headers.try_emplace(lower_case(field.name_string()), field.value());
-      if (!fresh) place->second.append(", ").append(field.value());
-    }
+    take_head(*parser_, request());
+    request().peer = peer();
+    is_head_ = request().method == "HEAD";
+    keep_alive_ = parser_->get().keep_alive();
+    chunks_allowed_ = parser_->get().version() >= 11;
   }
 
   void read_body() {
-    beast::async_read(socket_, buffer_, *parser_, [self = shared_from_this()](Failure failure, std::size_t) {
+    beast::async_read_some(socket_, buffer_, *parser_, [self = shared_from_this()](Failure failure, std::size_t) {
       if (self->phase_ == Phase::closed) return;
       if (failure) return self->read_failed(failure);
-      self->submit();
+      if (const auto problem = self->hold_body(self->parser_->get().body().size())) return self->refuse(*problem);
+      if (self->parser_->is_done()) return self->submit();
+      self->read_body();
     });
+  }
+
+  // Counts what has come of the body. What was only announced costs nobody anything.
+  std::optional<Problem> hold_body(std::size_t bytes) {
+    const ServerOptions& options = core_.options;
+    const std::size_t more = bytes - body_bytes_;
+    if (core_.body_bytes + more > options.bodies_bytes_max)
+      return Problem{503, "OVERLOADED", "too many large requests are under way; send it again later", 1};
+    if (core_.peer_bodies.held(peer()) + more > options.peer_bodies_bytes_max() ||
+        core_.subject_bodies.held(subject_) + more > options.subject_bodies_bytes_max)
+      return Problem{429, "TOO_MUCH_AT_ONCE", "too many large requests of yours are under way; wait for their answers",
+                     1};
+    core_.body_bytes += more;
+    core_.peer_bodies.add(peer(), more);
+    core_.subject_bodies.add(subject_, more);
+    body_bytes_ = bytes;
+    return std::nullopt;
   }
 
   void read_failed(Failure failure) {
@@ -156,7 +167,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                      "request line and headers may be " + std::to_string(core_.options.header_bytes_max) + " bytes",
                      {}});
     if (failure == beast::error::body_limit) {
-      if (request_.method.empty()) take_header();  // its length alone was too large
+      if (request().method.empty()) take_header();  // its length alone was too large
       return refuse(
           {413, "BODY_TOO_LARGE", "a body may be " + std::to_string(core_.options.body_bytes_max) + " bytes", {}});
     }
@@ -166,10 +177,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void submit() {
-    request_.body = std::move(parser_->get().body());
+    request().body = std::move(parser_->get().body());
     parser_.reset();
     if (core_.waiting.load() >= core_.options.waiting_max) {
-      return respond(core_.routes.refuse(std::move(request_),
+      return respond(core_.routes.refuse(std::move(passage_),
                                          {503, "OVERLOADED", "too many requests are waiting; send it again later", 1}));
     }
     phase_ = Phase::handling;
@@ -184,18 +195,23 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (core_.stopping || core_.streams >= core_.options.streams_max)
       return respond(
           core_.routes.refuse({}, {503, "TOO_MANY_STREAMS", "too many event streams are open; try again later", 5}));
+    if (core_.subject_streams.held(reply.holder) >= core_.options.streams_per_subject)
+      return respond(core_.routes.refuse(
+          {}, {429, "TOO_MANY_OWN_STREAMS", "too many event streams of yours are open; close one of them first", 5}));
     std::string head = chunks_allowed_ ? "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n" : "HTTP/1.0 200 OK\r\n";
     head += "date: " + http_date(core_.env.clock.now()) + "\r\nconnection: close\r\n";
     head += "content-type: " + reply.response.content_type + "\r\n";
     for (const auto& [name, value] : reply.response.headers) head += name + ": " + value + "\r\n";
     leave();
-    start_event_stream(core_, std::move(socket_), std::move(*reply.stream), head + "\r\n", chunks_allowed_);
+    start_event_stream(
+        core_, std::move(socket_),
+        {std::move(*reply.stream), head + "\r\n", chunks_allowed_, peer(), std::move(reply.holder), reply.until});
   }
 
   // Answers a request that was not read to its end: nothing after it can be trusted.
   void refuse(const Problem& problem) {
     keep_alive_ = false;
-    respond(core_.routes.refuse(std::move(request_), problem));
+    respond(core_.routes.refuse(std::move(passage_), problem));
   }
 
   void respond(Response response) {
@@ -259,7 +275,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     socket_.cancel(ignored);
   }
 
-  void release_body() { core_.body_bytes -= std::exchange(body_bytes_, 0); }
+  Request& request() { return passage_.request; }
+
+  void release_body() {
+    const std::size_t bytes = std::exchange(body_bytes_, 0);
+    core_.body_bytes -= bytes;
+    core_.peer_bodies.remove(peer(), bytes);
+    core_.subject_bodies.remove(subject_, bytes);
+  }
 
   void leave() {
     phase_ = Phase::closed;
@@ -272,11 +295,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   Socket socket_;
   Deadline deadline_;
   boost::beast::flat_buffer buffer_;
-  std::optional<beast::request_parser<beast::string_body>> parser_;
+  std::optional<RequestParser> parser_;
   std::optional<beast::response<beast::string_body>> message_;
   std::string local_address_;
-  Request request_;
-  std::size_t body_bytes_ = 0;  // taken of the core's
+  Passage passage_;
+  std::string subject_;         // whose body it is
+  std::size_t body_bytes_ = 0;  // of it, that have come
   Phase phase_ = Phase::idle;
   bool is_head_ = false, keep_alive_ = true, chunks_allowed_ = true, timed_out_ = false;
   std::array<char, 4096> discarded_;
@@ -284,8 +308,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
 }  // namespace
 
-void start_session(Core& core, Socket socket) {
-  const auto session = std::make_shared<Session>(core, std::move(socket));
+void start_session(Core& core, Socket socket, std::string peer) {
+  const auto session = std::make_shared<Session>(core, std::move(socket), std::move(peer));
   core.keep(session);
   session->start();
 }

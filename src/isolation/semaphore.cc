@@ -3,6 +3,7 @@
 // skald_permit_waiter: the queue; who has not asked since `gone_at` has left it.
 #include <algorithm>
 
+#include "base/text.h"
 #include "env/seam.h"
 #include "skald/distributed_lock.h"
 
@@ -53,7 +54,7 @@ Semaphore::Semaphore(Database& db, std::string name, int permits, Duration lease
     throw Invalid(
         "BAD_SEMAPHORE",
         "a semaphore needs a name of 1 to 200 bytes, 1 to 1000 permits and a lease of 100 ms or more: correct '" +
-            name_.substr(0, 200) + "'");
+            cut_text(name_, 200) + "'");
 }
 
 // A slot that `ahead` others leave over. On PostgreSQL one that check() holds for a late

@@ -32,13 +32,12 @@ class GatewayTest : public testing::Test {
     until([this] { return ask(admin_, "GET", "/readyz").status == 200; });
   }
 
-  void start(const std::string& name) {
+  void start(const std::string& name, SkaldServer::Variables variables = {}) {
     std::vector<std::string> arguments = {"--services", name,     "--bus",
                                           nats_.url(),  "--data", (folder_.path() / name).string()};
     if (name != "user-api") arguments.insert(arguments.end(), {"--db", databases_[name].url()});
-    processes_[name] = std::make_unique<SkaldServer>(
-        arguments,
-        name == "user-api" ? SkaldServer::Variables{{"SKALD_AUTH_SECRET", kSecret}} : SkaldServer::Variables{});
+    if (name == "user-api") variables["SKALD_AUTH_SECRET"] = kSecret;
+    processes_[name] = std::make_unique<SkaldServer>(arguments, variables);
   }
   void kill_hard(const std::string& name) { processes_.at(name)->kill_hard(); }
 
@@ -112,6 +111,17 @@ TEST_F(GatewayTest, ABookingGoesThroughAllProcessesAndItsStreamTellsIt) {
 
   const auto invariants = ask(admin_, "GET", "/booking/invariants");
   EXPECT_TRUE(invariants.json().at("ok").as_bool()) << invariants.body;
+}
+
+TEST_F(GatewayTest, TheIdThatAClientSeesIsInTheServicesLog) {
+  processes_.erase("booking");
+  start("booking", {{"SKALD_LOG_LEVEL", "debug"}});
+  until([this] { return ask(admin_, "GET", "/readyz").status == 200; });
+  const auto refused = ask(kim_, "GET", "/booking/bookings/nothing");
+  EXPECT_EQ(refused.status, 404);
+  const std::string id(refused.json().at("instance").as_string());
+  EXPECT_THAT(refused.head, HasSubstr("x-request-id: " + id));
+  EXPECT_THAT(processes_.at("booking")->log(), HasSubstr("\"requestId\":\"" + id + "\""));
 }
 
 TEST_F(GatewayTest, OthersBookingsAreNotThereForACustomer) {
