@@ -1,5 +1,7 @@
 #include "host/program.h"
 
+#include <fstream>
+
 #include "cli/command.h"
 #include "cli/data_folder.h"
 #include "host/installation.h"
@@ -15,12 +17,32 @@ std::string own_token(const Program& program, Duration good_for) {
   return http::sign_token(cli::token_secret(program.settings), {"skald-cli", Role::admin, now, now + good_for});
 }
 
+std::string token_in(const std::string& path) {
+  constexpr std::size_t kTokenBytesMax = 4096;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kTokenBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  if (text.empty() || text.size() > kTokenBytesMax)
+    throw Invalid("USAGE", "--token-file must name a file that can be read and holds a token; `skald token` makes one");
+  return text;
+}
+
+// What was given to show, or nothing.
+std::string given_token(const Program& program) {
+  const std::string file = program.arguments.flag("token-file");
+  return file.empty() ? program.settings.text("token") : token_in(file);
+}
+
 // Where --server names one, or one runs on this data folder.
 std::optional<cli::Remote> find_server(const Program& program, Duration good_for) {
   const cli::Arguments& arguments = program.arguments;
-  if (arguments.flags.contains("server")) return cli::Remote{arguments.flag("server"), arguments.flag("token")};
+  const std::string token = given_token(program);
+  if (arguments.flags.contains("server")) return cli::Remote{arguments.flag("server"), token};
   const auto server = cli::DataFolder(program.settings.text("data")).live_server();
-  if (server && cli::answers(server->address)) return cli::Remote{server->address, own_token(program, good_for)};
+  if (server && cli::answers(server->address))
+    return cli::Remote{server->address, token.empty() ? own_token(program, good_for) : token};
   return std::nullopt;
 }
 

@@ -23,6 +23,8 @@ constexpr Setting kSettings[] = {
     {"services", Kind::list, "all", "the services to run, separated by commas", 1, 1000},
     {"log.level", Kind::choice, "info", "the least that is logged", 0, 0, "debug|info|warn|error|critical"},
     {"auth.secret", Kind::secret, "", "signs and verifies tokens; long and random", kSecretBytesMin, 1024},
+    {"token", Kind::secret, "", "the token that commands show a server, where it is not their own", kSecretBytesMin,
+     4096},
     {"http.threads", Kind::integer, "64", "requests that are worked on at once", 1, 512},
     {"http.allowed_hosts", Kind::list, "", "further Host names that browsers may use, separated by commas", 0, 4096},
     {"postgres.connections", Kind::integer, "16", "sessions of this process on PostgreSQL", 3, 200},

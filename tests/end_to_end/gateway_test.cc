@@ -35,10 +35,9 @@ class GatewayTest : public testing::Test {
   void start(const std::string& name) {
     std::vector<std::string> arguments = {"--services", name,     "--bus",
                                           nats_.url(),  "--data", (folder_.path() / name).string()};
-    if (name != "user-api") arguments.insert(arguments.end(), {"--db", databases_[name].url()});
     processes_[name] = std::make_unique<SkaldServer>(
-        arguments,
-        name == "user-api" ? SkaldServer::Variables{{"SKALD_AUTH_SECRET", kSecret}} : SkaldServer::Variables{});
+        arguments, name == "user-api" ? SkaldServer::Variables{{"SKALD_AUTH_SECRET", kSecret}}
+                                      : SkaldServer::Variables{{"SKALD_DB", databases_[name].url()}});
   }
   void kill_hard(const std::string& name) { processes_.at(name)->kill_hard(); }
 
