@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "host/program.h"
 #include "skald/json.h"
 
@@ -63,8 +64,8 @@ int run(const cli::Arguments& arguments) {
 
 int complain(const std::string& code, const std::string& text, bool as_json) {
   const bool usage = code == "USAGE" || code == "BAD_SETTING" || code == "OPEN_LISTEN";
-  if (as_json) std::cerr << "{\"code\":" << to_json(code) << ",\"detail\":" << to_json(text) << "}\n";
-  else std::cerr << "skald: " << text << (usage ? "\n" : " (" + code + ")\n");
+  if (as_json) cli::print_json(std::cerr, "{\"code\":" + to_json(code) + ",\"detail\":" + to_json(text) + "}");
+  else std::cerr << "skald: " << cli::printable(text + (usage ? "" : " (" + code + ")")) << '\n';
   if (code == "USAGE" && !as_json)
     std::cerr << "`skald --help` lists the commands, `skald COMMAND --help` their flags\n";
   return usage ? cli::kUsage : cli::kFailed;

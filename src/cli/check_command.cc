@@ -7,7 +7,9 @@
 
 #include "cli/command.h"
 #include "cli/json_view.h"
+#include "cli/output.h"
 #include "skald/checker.h"
+#include "skald/controls.h"
 #include "skald/http.h"
 
 namespace skald::cli {
@@ -56,11 +58,11 @@ int run_check(const Arguments& arguments, const OpenApi& open_api, std::ostream&
   if (live) histories = recorded(open_api, arguments);
   else histories[""] = checker::read_history(content_of(arguments.operands[0]));
   if (arguments.flags.contains("lines")) {
-    for (const auto& operation : only(histories)) out << to_json(operation) << '\n';
+    for (const auto& operation : only(histories)) print_json(out, to_json(operation));
     return kDone;
   }
   if (arguments.flags.contains("edn")) {
-    out << checker::history_edn(only(histories));
+    out << printable(checker::history_edn(only(histories)), kLineBreaks);
     return kDone;
   }
   checker::Scope scope;  // what is recorded begins somewhere, and sagas go on meanwhile
@@ -72,9 +74,9 @@ int run_check(const Arguments& arguments, const OpenApi& open_api, std::ostream&
     auto found = checker::check(history, scope);
     std::ranges::move(found, std::back_inserter(findings));
   }
-  if (arguments.json()) out << checker::findings_json(findings) << '\n';
+  if (arguments.json()) print_json(out, checker::findings_json(findings));
   else if (findings.empty()) out << operations << " operations, nothing found\n";
-  else out << checker::findings_text(findings);
+  else out << printable(checker::findings_text(findings), kLineBreaks);
   return findings.empty() ? kDone : kFailed;
 }
 

@@ -10,6 +10,9 @@
 #include "cli/json_view.h"
 #include "cli/output.h"
 #include "http/jwt.h"
+#include "skald/analyser.h"
+#include "skald/checker.h"
+#include "skald/controls.h"
 #include "support/test_database.h"
 
 namespace skald::cli {
@@ -108,11 +111,29 @@ TEST_F(CommandTest, AListIsATableOrTheAnswerAsItIs) {
   EXPECT_EQ(asked.path, "/api/outbox?key=a%20b%26c&status=FAILED");
   EXPECT_EQ(out_.str(),
             "ID   SERVICE  TYPE               KEY  STATUS  RETRIES  CREATED               LAST ERROR\n"
-            "01A  gift     donation.accepted  kim  FAILED  2        2026-11-15T20:00:00Z  refused?[2J\n"
+            "01A  gift     donation.accepted  kim  FAILED  2        2026-11-15T20:00:00Z  refused\\u001b[2J\n"
             "\nthere is more: --cursor abc\n");
   out_.str("");
   run_outbox(parse({"outbox", "list", "--json"}), api, out_);
   EXPECT_EQ(out_.str(), body + "\n");
+}
+
+TEST_F(CommandTest, WhatLintAndCheckFindSteersNoTerminal) {
+  const analyser::Report report{
+      {"a\x1b[2J"}, 1, {{.resource = "row\u202e", .first = {"a\u009b", "b"}, .explanation = "c"}}};
+  const Api api = [&](const Request&) { return Response{200, to_json(report), "application/json", {}}; };
+  checker::Operation write{.at = 1, .saga_id = "s\u202e", .saga_type = "t", .step = "u\u009b"};
+  write.kind = checker::Kind::write;
+  write.resource = write.key = "row\u2028";
+  std::ofstream(folder_.path() / "history") << to_json(write) << '\n';
+  const std::string file = (folder_.path() / "history").string();
+  const OpenApi unused = []() -> Api { throw Unavailable("UNUSED", ""); };
+  run_lint(parse({"lint", "--all"}), api, out_);
+  run_lint(parse({"lint", "--json"}), api, out_);
+  for (const char* how : {"--json", "--lines", "--edn", "--part"}) run_check(parse({"check", file, how}), unused, out_);
+  run_check(parse({"check", file}), unused, out_);
+  EXPECT_THAT(out_.str(), HasSubstr("\\u202e"));
+  EXPECT_FALSE(has_controls(out_.str(), "\n")) << out_.str();
 }
 
 TEST_F(CommandTest, ADiscardSendsItsReason) {
@@ -190,9 +211,23 @@ TEST(Output, CountsCharactersAndNotBytes) {
   std::ostringstream out;
   print_table(out, {"A", "B"}, {{"é", "x"}, {"ab", "y"}});
   EXPECT_EQ(out.str(), "A   B\né   x\nab  y\n");
-  EXPECT_EQ(printable("a\x1b\xc2\x9b"
-                      "b"),
-            "a??b");
+}
+
+// A column of text that begins a line anew, hides the rest, or turns it around.
+TEST(Output, NothingThatSteersATerminalIsWrittenRaw) {
+  const std::string nasty = "a\x1b[2J\u009b\u202eb\u2066\u2028c\xff";
+  const std::string seen = "a\\u001b[2J\\u009b\\u202eb\\u2066\\u2028c?";
+  std::ostringstream out;
+  print_table(out, {"A"}, {{nasty}});
+  print_fields(out, {{"name", nasty}});
+  EXPECT_EQ(out.str(), "A\n" + seen + "\nname  " + seen + "\n");
+}
+
+TEST(Output, JsonKeepsItsValueAndSteersNoTerminal) {
+  std::ostringstream out;
+  print_json(out, "{\"a\":\"\u202e\\\\\u009b\",\n \"b\":1}");
+  EXPECT_EQ(out.str(), "{\"a\":\"\\u202e\\\\\\u009b\",\n \"b\":1}\n");
+  EXPECT_EQ(JsonView(out.str())["a"], "\u202e\\\u009b");
 }
 
 }  // namespace

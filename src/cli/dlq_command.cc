@@ -51,7 +51,7 @@ int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& o
   else body = ask(api, "POST", "/api/dead-letters/import", service);
 
   if (arguments.json()) {
-    out << body << '\n';
+    print_json(out, body);
     return kDone;
   }
   const JsonView answer(body);

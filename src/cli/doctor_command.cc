@@ -138,11 +138,11 @@ int run_doctor(const Arguments& arguments, const Examined& examined, std::ostrea
   check_webhooks(examined.settings, report.findings);
   for (const Finding& finding : report.findings) report.ok = report.ok && finding.health != Health::fail;
   if (arguments.json()) {
-    out << to_json(report) << '\n';
+    print_json(out, to_json(report));
   } else {
     for (const Finding& f : report.findings) {
       const std::string health(enum_name(f.health));
-      out << health << std::string(6 - health.size(), ' ') << f.check << ": " << printable(f.detail) << '\n';
+      out << health << std::string(6 - health.size(), ' ') << printable(f.check + ": " + f.detail) << '\n';
     }
   }
   return report.ok ? kDone : kFailed;

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "base/text.h"
+#include "skald/controls.h"
 
 namespace skald::cli {
 namespace {
@@ -25,16 +26,11 @@ std::string cell_text(std::string_view text) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  std::string out = cut_text(text, text.size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto c = static_cast<unsigned char>(out[i]);
-    if (c < 0x20 || c == 0x7f) out[i] = '?';
-    // U+0080 to U+009F are control characters as well.
-    if (c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0) out.replace(i, 2, "?");
-  }
-  return out;
+std::string printable(std::string_view text, std::string_view kept) {
+  return escape_controls(cut_text(text, text.size()), kept);
 }
+
+void print_json(std::ostream& out, std::string_view json) { out << printable(json, kLineBreaks) << '\n'; }
 
 void print_table(std::ostream& out, const std::vector<std::string>& headers,
                  const std::vector<std::vector<std::string>>& rows) {

@@ -11,7 +11,7 @@ namespace skald::cli {
 int run_story(const Arguments& arguments, const Api& api, std::ostream& out) {
   const std::string body = ask(api, "GET", "/api/story/" + http::encode_segment(arguments.operands[0]));
   if (arguments.json()) {
-    out << body << '\n';
+    print_json(out, body);
     return kDone;
   }
   const JsonView story(body);
