@@ -1,9 +1,8 @@
 #include "host/program.h"
 
-#include <fstream>
-
 #include "cli/command.h"
 #include "cli/data_folder.h"
+#include "cli/named_file.h"
 #include "host/installation.h"
 #include "http/jwt.h"
 #include "skald/json.h"
@@ -11,21 +10,21 @@
 namespace skald::host {
 namespace {
 
-// Commands act for whoever can read the installation's secret.
+// Commands act for whoever can read the installation's secret. Where there is none the server
+// has it elsewhere, and says so.
 std::string own_token(const Program& program, Duration good_for) {
+  std::string secret = program.settings.text("auth.secret");
+  if (secret.empty()) secret = cli::DataFolder(program.settings.text("data")).existing_secret("secret").value_or("");
+  if (secret.empty()) return "";
   const Time now = program.env.clock.now();
-  return http::sign_token(cli::token_secret(program.settings), {"skald-cli", Role::admin, now, now + good_for});
+  return http::sign_token(secret, {"skald-cli", Role::admin, now, now + good_for});
 }
 
 std::string token_in(const std::string& path) {
-  constexpr std::size_t kTokenBytesMax = 4096;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kTokenBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  const std::string do_this = "--token-file names a file that holds a token; `skald token` makes one";
+  std::string text = cli::read_named_file(path, "USAGE", do_this);
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
-  if (text.empty() || text.size() > kTokenBytesMax)
-    throw Invalid("USAGE", "--token-file must name a file that can be read and holds a token; `skald token` makes one");
+  if (text.empty()) throw Invalid("USAGE", "the file " + path + " is empty; " + do_this);
   return text;
 }
 
@@ -35,7 +34,8 @@ std::string given_token(const Program& program) {
   return file.empty() ? program.settings.text("token") : token_in(file);
 }
 
-// Where --server names one, or one runs on this data folder.
+}  // namespace
+
 std::optional<cli::Remote> find_server(const Program& program, Duration good_for) {
   const cli::Arguments& arguments = program.arguments;
   const std::string token = given_token(program);
@@ -45,8 +45,6 @@ std::optional<cli::Remote> find_server(const Program& program, Duration good_for
     return cli::Remote{server->address, token.empty() ? own_token(program, good_for) : token};
   return std::nullopt;
 }
-
-}  // namespace
 
 cli::Api open_api(Program& program, bool may_create) {
   // Somebody who names a database means that one.

@@ -1,12 +1,12 @@
 // skald check: what the checker finds in a history; fails where it finds anything.
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
 
 #include "cli/command.h"
 #include "cli/json_view.h"
+#include "cli/named_file.h"
 #include "cli/output.h"
 #include "skald/checker.h"
 #include "skald/controls.h"
@@ -16,10 +16,12 @@ namespace skald::cli {
 namespace {
 
 std::string content_of(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) throw NotFound("NO_HISTORY", "the history " + path + " cannot be read; name a file of JSON lines, or -");
+  const std::string do_this = "name a file of JSON lines, or - for standard input";
+  std::string text = path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                                 : read_named_file(path, "NO_HISTORY", do_this);
+  // Nothing to check is not the same as nothing found.
+  if (text.find_first_not_of(" \t\r\n") == text.npos)
+    throw Invalid("NO_HISTORY", "there is no operation in " + path + "; " + do_this);
   return text;
 }
 

@@ -18,7 +18,7 @@ int run_story(const Arguments& arguments, const Api& api, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& line : story.items("lines"))
     rows.push_back({line["at"], line["service"], line["source"], line["what"], line["detail"]});
-  print_table(out, {"AT", "SERVICE", "SOURCE", "WHAT", "DETAIL"}, rows);
+  print_table(out, {"AT", "SERVICE", "SOURCE", "WHAT", "DETAIL"}, rows, Long::wrap);
   return kDone;
 }
 

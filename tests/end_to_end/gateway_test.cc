@@ -85,6 +85,19 @@ class GatewayTest : public testing::Test {
   std::string admin_, kim_;
 };
 
+TEST_F(GatewayTest, DoctorWorksBesideAProcessWithoutADatabase) {
+  const auto looked = [&] {
+    return run_skald({"doctor", "--data", (folder_.path() / "user-api").string()}, {{"SKALD_AUTH_SECRET", kSecret}});
+  };
+  const CommandResult healthy = looked();
+  EXPECT_EQ(healthy.status, 0) << healthy.out << healthy.err;
+  EXPECT_THAT(healthy.out, HasSubstr("services user-api, database none, bus nats://"));
+  kill_hard("course");
+  const CommandResult ill = looked();
+  EXPECT_EQ(ill.status, 1) << ill.out;
+  EXPECT_THAT(ill.out, HasSubstr("fail  ready: NOT_READY: course"));
+}
+
 TEST_F(GatewayTest, ABookingGoesThroughAllProcessesAndItsStreamTellsIt) {
   const std::string slot = offer(4);
   const auto first = ask(kim_, "POST", "/booking/bookings", booking_of(slot), {"Idempotency-Key: k1"});
