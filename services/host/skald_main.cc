@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/named_file.h"
 #include "cli/output.h"
+#include "cli/system_limits.h"
 #include "host/program.h"
 #include "skald/json.h"
 

@@ -8,8 +8,8 @@
 
 #include "cli/data_folder.h"
 #include "cli/json_view.h"
-#include "cli/named_file.h"
 #include "cli/output.h"
+#include "cli/system_limits.h"
 #include "http/jwt.h"
 #include "skald/analyser.h"
 #include "skald/checker.h"
@@ -224,7 +224,7 @@ TEST(Output, WhatHasNoSpaceIsBrokenAnyway) {
                            "\n" + std::string(10, 'x') + "\n");
 }
 
-TEST(NamedFile, ALimitOfTheSystemIsToldWithItsName) {
+TEST(SystemLimits, ATextThatTellsOfOneGetsItsNameAndWhatToDo) {
   EXPECT_THAT(advice_on_limits("epoll: Too many open files"), HasSubstr("ulimit -n"));
   EXPECT_THAT(advice_on_limits("thread: Resource temporarily unavailable"), HasSubstr("ulimit -u"));
   EXPECT_THAT(advice_on_limits(std::bad_alloc().what()), HasSubstr("ulimit -v"));
