@@ -22,7 +22,7 @@ std::string own_token(const Program& program, Duration good_for) {
 
 std::string token_in(const std::string& path) {
   const std::string do_this = "--token-file names a file that holds a token; `skald token` makes one";
-  std::string text = cli::read_named_file(path, "USAGE", do_this);
+  std::string text = cli::read_named_file(path, 65'536, "USAGE", do_this);
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
   if (text.empty()) throw Invalid("USAGE", "the file " + path + " is empty; " + do_this);
   return text;

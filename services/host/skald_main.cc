@@ -30,7 +30,8 @@ cli::Values file_values(const cli::Arguments& arguments, const std::map<std::str
   if (const auto found = variables.find("SKALD_CONFIG"); path.empty() && found != variables.end()) path = found->second;
   if (path.empty()) return {};
   return cli::read_settings_file(
-      cli::read_named_file(path, "BAD_SETTING", "--config (SKALD_CONFIG) names a TOML file of settings"), path);
+      cli::read_named_file(path, 1 << 20, "BAD_SETTING", "--config (SKALD_CONFIG) names a TOML file of settings"),
+      path);
 }
 
 int run(const cli::Arguments& arguments) {

@@ -15,10 +15,12 @@
 namespace skald::cli {
 namespace {
 
+constexpr std::size_t kHistoryBytesMax = std::size_t{4} << 30;
+
 std::string content_of(const std::string& path) {
   const std::string do_this = "name a file of JSON lines, or - for standard input";
   std::string text = path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                                 : read_named_file(path, "NO_HISTORY", do_this);
+                                 : read_named_file(path, kHistoryBytesMax, "NO_HISTORY", do_this);
   // Nothing to check is not the same as nothing found.
   if (text.find_first_not_of(" \t\r\n") == text.npos)
     throw Invalid("NO_HISTORY", "there is no operation in " + path + "; " + do_this);
