@@ -75,7 +75,7 @@ make_databases() {
 }
 
 start_service() {
-  local name=$1 pid
+  local name=$1 pid database=
   local arguments=(serve --services "$name" --data "$dir/$name/data" --bus "$(url_of nats)")
   mkdir -p "$dir/$name"
   [[ -s $dir/$name/port ]] || free_port >"$dir/$name/port"
@@ -83,9 +83,9 @@ start_service() {
   if [[ $name == user-api ]]; then
     arguments+=(--http-threads 256)  # they only wait for answers
   else
-    arguments+=(--db "$(database_of "$name")")
+    database=$(database_of "$name")  # as a variable: it may have a password, and a command line is public
   fi
-  setsid nohup "$(program release skald)" "${arguments[@]}" </dev/null >>"$dir/$name/log" 2>&1 &
+  SKALD_DB=$database setsid nohup "$(program release skald)" "${arguments[@]}" </dev/null >>"$dir/$name/log" 2>&1 &
   pid=$!
   echo "$pid" >"$dir/$name/pid"
   # Until then it is this shell, and pid_of does not know it.

@@ -30,7 +30,7 @@ CLOCKS = re.compile(
 # The folder of src/ that implements each public header: it may include what that folder may.
 HEADERS = {
     "error": "base", "time": "base", "event": "base", "json": "base", "row": "base", "schema": "base",
-    "entry": "base", "text": "base",
+    "entry": "base", "text": "base", "controls": "base",
     "env": "env", "id": "env", "trace": "env",
     "database": "store", "typed_rows": "store", "checklist": "store", "conditions": "base",
     "bus": "bus",
@@ -46,6 +46,15 @@ HEADERS = {
     "http": "http",
     "cli": "cli",
 }
+
+# A literal in capitals with an underscore is an error's code, unless it is one of these; in one word it
+# is, where it is given to an error, a problem or a reason.
+CODE_LITERAL = re.compile(r'"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"')
+CODE_GIVEN = re.compile(
+    r"\b(?:Conflict|Busy|Stale|LockTimeout|Refused|Unavailable|CommitUnknown|Invalid|Malformed|Corrupt|NotFound"
+    r'|Unauthorized|Forbidden|Error|Failure|complain)\s*(?:\w+\s*)?[({]\s*"([A-Z][A-Z0-9]*)"')
+CODE_DOCUMENTED = re.compile(r"^\| `([A-Z][A-Z0-9_]*)` \|")
+NO_CODES = {"SKALD_CONFIG", "NEEDS_HELP"}
 
 WORDS = re.compile(r"\b(?:(?:TO[D]O|FIX[M]E|X[X]X|GTEST_SK[I]P)\b|DISABL[E]D_)")
 MACHINE_PATHS = re.compile(r"(?<![\w.})*\]-])/(?:wor[k]|roo[t]|hom[e])/")
@@ -251,8 +260,29 @@ def names(tree):
             yield path, 1, f"'{found[0]}' in a file name does not say what is inside; name the thing"
 
 
+def documented_codes(tree):
+    """Every code that the program can answer with stands in docs/errors.md, and no other does."""
+    page = "docs/errors.md"
+    documented = {match[1]: number for number, line in tree.lines(page) if (match := CODE_DOCUMENTED.match(line))} \
+        if page in tree.files else {}
+    written = set()
+    for path in tree.having(".cc", ".h"):
+        if not path.startswith(("src/", "services/", "include/")) or path.endswith(("_test.cc", "_fixture.h")):
+            continue
+        text = re.sub(r"(?m)(?<!:)//.*", "", tree.text(path))
+        written |= set(re.findall(r'"([A-Z][A-Z0-9_]*)"', text))
+        for pattern in (CODE_LITERAL, CODE_GIVEN):
+            for match in pattern.finditer(text):
+                if match[1] not in documented and match[1] not in NO_CODES:
+                    number = text.count("\n", 0, match.start(1)) + 1
+                    yield path, number, f"the code {match[1]} is not documented; say in {page} what it means"
+    for code, number in documented.items():
+        if code not in written:
+            yield page, number, f"nothing answers with {code}; delete the line"
+
+
 RULES = [handed_in, direction, services_on_public_headers, dead_headers, dead_sources, dead_scripts, dead_documents,
-         length, words, names]
+         length, words, names, documented_codes]
 
 
 def main():

@@ -128,6 +128,15 @@ class TidyTest(unittest.TestCase):
     def test_an_ignored_file_is_not_looked_at(self):
         self.assertEqual(violations({".gitignore": "/build/\n", "build/lonely.h": ""}), [])
 
+    def test_a_code_that_is_not_documented_is_found_and_one_that_nobody_answers_with(self):
+        self.finds("documented_codes", "src/store/pool.cc", 'throw Busy("POOL_EMPTY", "wait");')
+        self.finds("documented_codes", "src/store/pool.cc", '\nthrow Busy("EMPTY", "wait");', line=2)
+        self.finds("documented_codes", "services/donation/refuse.cc", 'refuse({503, "TOO_MUCH", "later"});')
+        page = {"docs/errors.md": "[readme](../README.md)\n| `POOL_EMPTY` | Wait. |\n", "README.md": "[e](docs/errors.md) [a](docs/architecture.md)\n"}
+        self.assertEqual(violations(page), [("documented_codes", "docs/errors.md", 2)])
+        self.assertEqual(violations({**page, "src/store/pool.cc": 'throw Busy("POOL_EMPTY", "wait");'}), [])
+        self.assertEqual(violations({"src/store/pool_test.cc": '#include "store/pool.h"\nBusy("MADE_UP", "");'}), [])
+
 
 if __name__ == "__main__":
     unittest.main()

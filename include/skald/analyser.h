@@ -81,7 +81,7 @@ BOOST_DESCRIBE_STRUCT(Report, (), (sagas, uncovered, findings))
 // At most one finding for each anomaly, two sagas in their roles, and resource: the worst.
 Report analyse(const std::vector<std::reference_wrapper<const saga::Definition>>& definitions);
 
-// For people, a paragraph each; what is covered is only counted, unless `all`.
+// For people, a paragraph each; what is covered, and advice, is only counted, unless `all`.
 std::string report_text(const Report& report, bool all = false);
 // For programs: {"sagas":[…],"uncovered":1,"findings":[…]}.
 std::string report_json(const Report& report);

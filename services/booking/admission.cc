@@ -1,9 +1,8 @@
 #include "booking/admission.h"
 
-#include <algorithm>
-
 #include "booking/slot_copy.h"
 #include "golf/log.h"
+#include "skald/controls.h"
 #include "skald/id.h"
 
 namespace booking {
@@ -51,8 +50,7 @@ Wanted wanted_by(const skald::Request& request) {
     throw Invalid("BAD_PLAYERS", "players must be 1 or more, up to what the time has room for");
   if (!request.caller.may_see(wanted.customer))
     throw skald::Forbidden("NOT_YOURS", "only an admin books for somebody else; leave customer out");
-  const bool control = std::ranges::any_of(wanted.customer, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-  if (wanted.customer.empty() || wanted.customer.size() > kCustomerBytesMax || control)
+  if (wanted.customer.empty() || wanted.customer.size() > kCustomerBytesMax || skald::has_controls(wanted.customer))
     throw Invalid("BAD_CUSTOMER", "customer must be 1 to 200 bytes without control characters");
   return wanted;
 }

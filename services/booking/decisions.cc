@@ -1,6 +1,7 @@
 // What customers and admins decide of a booking, and how it came to be what it is.
 #include "booking/desk.h"
 #include "booking/views.h"
+#include "skald/controls.h"
 
 namespace booking {
 namespace {
@@ -26,7 +27,8 @@ CancelKind kind_of(skald::Role role) {
 Response cancel(const Desk& desk, const Request& request, Transaction& tx) {
   const auto asked = request.body.empty() ? Cancellation{} : request.as<Cancellation>();
   const std::string reason = asked.reason.value_or("");
-  if (reason.size() > kReasonBytesMax) throw skald::Invalid("BAD_REASON", "reason must be at most 500 bytes");
+  if (reason.size() > kReasonBytesMax || skald::has_controls(reason, skald::kLineBreaks))
+    throw skald::Invalid("BAD_REASON", "reason must be at most 500 bytes without control characters");
   const std::string id = booking_of(tx, request).id;
   return Response::json(
       200, view_of(desk.lifecycle->cancel(tx, id, kind_of(request.caller.role), reason, cause_of(request))));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "skald/controls.h"
 #include "skald/id.h"
 
 namespace course {
@@ -12,10 +13,6 @@ using skald::Invalid;
 using skald::is_id;
 
 constexpr std::size_t kNameMax = 200;
-
-bool has_control(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
 
 std::optional<int> number(std::string_view digits) {
   int value = 0;
@@ -38,7 +35,7 @@ std::optional<skald::Time> day_of(std::string_view text) {
 }  // namespace
 
 void check(const NewCourse& course) {
-  if (course.name.empty() || course.name.size() > kNameMax || has_control(course.name) ||
+  if (course.name.empty() || course.name.size() > kNameMax || skald::has_controls(course.name) ||
       course.name.find_first_not_of(' ') == std::string::npos)
     throw Invalid("BAD_NAME", "name must be 1 to 200 bytes, not only spaces, without control characters");
 }

@@ -50,8 +50,9 @@ TEST(Validation, DonorsAreCountedInCharactersNotBytes) {
 }
 
 TEST(Validation, DonorsHaveNoControlCharacters) {
-  for (const std::string& donor : {std::string(), std::string("  "), std::string("a\nb"), std::string("a\0b", 3),
-                                   std::string("\x7f"), std::string("a\xc2\x85")})
+  for (const std::string& donor :
+       {std::string(), std::string("  "), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f"),
+        std::string("a\xc2\x85"), std::string("a\u202e"), std::string("a\u2028b")})
     EXPECT_EQ(refusal_with([&](Gift& g) { g.donor = donor; }), "BAD_DONOR");
   EXPECT_EQ(refusal_with([](Gift& g) { g.donor = "a\xc2\xa0z"; }), "") << "a no-break space is none";
 }

@@ -49,6 +49,11 @@ std::unique_ptr<Database> open_database(Env env, const cli::Settings& settings, 
   return open_sqlite(env, {.path = sqlite_file(settings, part).string()});
 }
 
+std::optional<fs::path> database_file(const cli::Settings& settings, Part part) {
+  if (place_of(settings) != Place::sqlite) return std::nullopt;
+  return sqlite_file(settings, part);
+}
+
 bool exists(const cli::Settings& settings) {
   if (place_of(settings) != Place::sqlite) return true;
   const Part parts[] = {Part::donation, Part::booking, Part::course, Part::notify};

@@ -1,7 +1,9 @@
 // Where an installation keeps its data: a file, or a schema, for each part of it.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/settings.h"
@@ -16,6 +18,9 @@ BOOST_DESCRIBE_ENUM(Part, donation, booking, course, notify)
 
 // Invalid (BAD_SETTING) where `db` is none of those that there are.
 std::unique_ptr<Database> open_database(Env env, const cli::Settings& settings, Part part);
+
+// The SQLite file of a part; nothing where it lies elsewhere.
+std::optional<std::filesystem::path> database_file(const cli::Settings& settings, Part part);
 
 // Whether there is something to open; only SQLite's files can be looked for.
 bool exists(const cli::Settings& settings);

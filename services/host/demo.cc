@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "host/demo_traffic.h"
 #include "host/program.h"
 #include "runtime/signals.h"
@@ -85,7 +86,7 @@ void print(std::ostream& out, const Summary& now) {
                 now.seconds, static_cast<long long>(now.sent), static_cast<long long>(now.confirmed),
                 static_cast<long long>(now.cancelled), static_cast<long long>(now.pending), now.p50_ms, now.p99_ms);
   out << line;
-  for (const auto& [code, count] : now.refused) out << "  " << code << ' ' << count;
+  for (const auto& [code, count] : now.refused) out << "  " << cli::printable(code) << ' ' << count;
   out << '\n' << std::flush;
 }
 
@@ -140,7 +141,7 @@ int demo(Program& program, std::ostream& out) {
   end.own_cpu_percent = cpu_while_sending;
   end.invariants_ok = from_json<Invariants>(cli::ask(cli::remote_api(server), "GET", "/booking/invariants")).ok;
   if (arguments.json()) {
-    out << to_json(end) << '\n';
+    cli::print_json(out, to_json(end));
   } else {
     print(out, end);
     out << (end.invariants_ok ? "seats, money and histories add up" : "INVARIANTS ARE BROKEN: GET /booking/invariants")

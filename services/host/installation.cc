@@ -9,6 +9,7 @@
 #include "cli/nearest.h"
 #include "donation/donation.h"
 #include "host/booking_system.h"
+#include "host/doctor.h"
 #include "host/nats_settings.h"
 #include "http/engine_paths.h"
 #include "http/idempotency.h"
@@ -138,6 +139,10 @@ void Installation::add_watching(Env env, Metrics& metrics, Access metrics_access
   if (gateway_) sources = gateway_->stories();
   for (const auto& engine : watched.engines) sources.push_back(http::story_of(engine));
   http::add_story_path(*routes_, std::move(sources));
+}
+
+void Installation::tell_settings(const cli::Settings& settings, std::vector<std::string> warnings) {
+  add_installation_path(*routes_, settings, std::move(warnings), has_database());
 }
 
 Installation::~Installation() { stop(Duration::zero()); }

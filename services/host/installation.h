@@ -40,6 +40,8 @@ class Installation {
   ~Installation();
 
   const http::Routes& routes() const { return *routes_; }
+  // Adds GET /api/installation. Before requests come.
+  void tell_settings(const cli::Settings& settings, std::vector<std::string> warnings);
   void start();
   void stop(Duration grace);
   bool has_database() const { return !units_.empty(); }

@@ -14,7 +14,7 @@ int migrate(Program& program, std::ostream& out) {
   const std::string body = cli::ask(open_api(program, true), "GET", "/api/overview");
   const cli::JsonView overview(body);
   if (program.arguments.json()) {
-    out << "{\"schema\":" << overview["schema"] << "}\n";
+    cli::print_json(out, "{\"schema\":" + overview["schema"] + "}");
     return cli::kDone;
   }
   std::vector<std::vector<std::string>> rows;

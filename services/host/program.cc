@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/data_folder.h"
+#include "cli/named_file.h"
 #include "host/installation.h"
 #include "http/jwt.h"
 #include "skald/json.h"
@@ -9,23 +10,42 @@
 namespace skald::host {
 namespace {
 
-// Commands act for whoever can read the installation's secret.
+// Commands act for whoever can read the installation's secret. Where there is none the server
+// has it elsewhere, and says so.
 std::string own_token(const Program& program, Duration good_for) {
+  std::string secret = program.settings.text("auth.secret");
+  if (secret.empty()) secret = cli::DataFolder(program.settings.text("data")).existing_secret("secret").value_or("");
+  if (secret.empty()) return "";
   const Time now = program.env.clock.now();
-  return http::sign_token(cli::token_secret(program.settings),
+  return http::sign_token(secret,
                           {"skald-cli", Role::admin, now, now + good_for, cli::token_names(program.settings)});
 }
 
-// Where --server names one, or one runs on this data folder.
-std::optional<cli::Remote> find_server(const Program& program, Duration good_for) {
-  const cli::Arguments& arguments = program.arguments;
-  if (arguments.flags.contains("server")) return cli::Remote{arguments.flag("server"), arguments.flag("token")};
-  const auto server = cli::DataFolder(program.settings.text("data")).live_server();
-  if (server && cli::answers(server->address)) return cli::Remote{server->address, own_token(program, good_for)};
-  return std::nullopt;
+std::string token_in(const std::string& path) {
+  const std::string do_this = "--token-file names a file that holds a token; `skald token` makes one";
+  std::string text = cli::read_named_file(path, 65'536, "USAGE", do_this);
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  if (text.empty()) throw Invalid("USAGE", "the file " + path + " is empty; " + do_this);
+  return text;
+}
+
+// What was given to show, or nothing.
+std::string given_token(const Program& program) {
+  const std::string file = program.arguments.flag("token-file");
+  return file.empty() ? program.settings.text("token") : token_in(file);
 }
 
 }  // namespace
+
+std::optional<cli::Remote> find_server(const Program& program, Duration good_for) {
+  const cli::Arguments& arguments = program.arguments;
+  const std::string token = given_token(program);
+  if (arguments.flags.contains("server")) return cli::Remote{arguments.flag("server"), token};
+  const auto server = cli::DataFolder(program.settings.text("data")).live_server();
+  if (server && cli::answers(server->address))
+    return cli::Remote{server->address, token.empty() ? own_token(program, good_for) : token};
+  return std::nullopt;
+}
 
 cli::Api open_api(Program& program, bool may_create) {
   // Somebody who names a database means that one.

@@ -1,6 +1,7 @@
 // One run of the program: what was asked, the settings, and what it is observed by.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,16 @@ int work(Program& program);
 int migrate(Program& program, std::ostream& out);
 int sandbox_provider(Program& program);
 int demo(Program& program, std::ostream& out);
+int doctor(Program& program, std::ostream& out);
 
 // The API of this installation: the server that runs, or else the database opened
 // here. The same requests, the same routes. NotFound (NO_INSTALLATION) where
 // there is nothing to open, unless it may be created.
 cli::Api open_api(Program& program, bool may_create);
-// The server that runs, and nothing else, for so long. NotFound (NO_SERVER).
+// The server that --server names or that runs on the data folder, with a token that is good for
+// so long; nothing where there is none. Creates nothing.
+std::optional<cli::Remote> find_server(const Program& program, Duration good_for);
+// The same; NotFound (NO_SERVER).
 cli::Remote running_server(Program& program, Duration good_for);
 
 Observer::Level log_level(const cli::Settings& settings);

@@ -14,11 +14,16 @@ namespace skald::host {
 namespace {
 
 std::vector<std::string> command_of(const cli::Settings& settings) {
-  std::vector<std::string> out = {"skald",       "sandbox-provider", "--listen",
-                                  "127.0.0.1:0", "--data",           settings.text("data")};
+  std::vector<std::string> out = {
+      "skald",          "sandbox-provider",           "--listen",    "127.0.0.1:0",
+      "--data",         settings.text("data"),        "--log-level", settings.text("log.level"),
+      "--http-threads", settings.text("http.threads")};
   if (settings.text("db") == "memory:") out.insert(out.end(), {"--db", "memory:"});
   return out;
 }
+
+// Our variables hold secrets, and a payment provider is a stranger to us.
+char* const kNoVariables[] = {nullptr};
 
 // Its first line: the address that it listens on.
 std::string first_line(int descriptor) {
@@ -42,7 +47,7 @@ ProviderProcess::ProviderProcess(const cli::Settings& settings) {
     // Only what is safe between fork and exec.
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // what it has answered is on disk
     dup2(out[1], STDOUT_FILENO);
-    execv("/proc/self/exe", argv.data());
+    execve("/proc/self/exe", argv.data(), kNoVariables);
     _exit(127);
   }
   close(out[1]);

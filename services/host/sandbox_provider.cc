@@ -17,7 +17,7 @@
 namespace skald::host {
 namespace {
 
-constexpr std::chrono::seconds kStopMax = 5s;
+constexpr std::chrono::seconds kProviderStopMax = 5s;
 constexpr Duration kPredecessorMax = 5s;
 
 // The provider of a server that has just died may still be ending.
@@ -54,7 +54,7 @@ int sandbox_provider(Program& program) {
   network.post([&server] { server.run(); });
   std::cout << "http://" << local_address(options, server.port()) << std::endl;
   while (!signals.wait(1h)) {}
-  runtime::end_process_after(kStopMax);
+  runtime::end_process_after(kProviderStopMax);
   server.stop(1s);
   return cli::kDone;
 }

@@ -50,6 +50,7 @@ int serve(Program& program) {
   http::Publisher publisher;
   Installation installation(program.env, program.metrics, program.settings, Installation::Purpose::serve,
                             [&publisher](std::string_view topic) { publisher.publish(topic); });
+  installation.tell_settings(program.settings, program.warnings);
 
   runtime::WorkerPool handlers(static_cast<std::size_t>(program.settings.integer("http.threads")));
   http::Server server(program.env, options, installation.routes(), publisher,

@@ -1,11 +1,13 @@
 // The program `skald`.
+#include <signal.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include "cli/command.h"
+#include "cli/named_file.h"
+#include "cli/output.h"
+#include "cli/system_limits.h"
 #include "host/program.h"
 #include "skald/json.h"
 
@@ -27,9 +29,9 @@ cli::Values file_values(const cli::Arguments& arguments, const std::map<std::str
   std::string path = arguments.flag("config");
   if (const auto found = variables.find("SKALD_CONFIG"); path.empty() && found != variables.end()) path = found->second;
   if (path.empty()) return {};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Invalid("BAD_SETTING", "the settings file " + path + " cannot be read");
-  return cli::read_settings_file(std::string(std::istreambuf_iterator<char>(file), {}), path);
+  return cli::read_settings_file(
+      cli::read_named_file(path, 1 << 20, "BAD_SETTING", "--config (SKALD_CONFIG) names a TOML file of settings"),
+      path);
 }
 
 int run(const cli::Arguments& arguments) {
@@ -46,9 +48,7 @@ int run(const cli::Arguments& arguments) {
   if (name == "demo booking") return host::demo(program, std::cout);
   if (name == "migrate") return host::migrate(program, std::cout);
   if (name == "token") return cli::run_token(arguments, program.settings, program.env, std::cout);
-  if (name == "doctor")
-    return cli::run_doctor(
-        arguments, {program.settings, [&] { return host::open_api(program, false); }, program.warnings}, std::cout);
+  if (name == "doctor") return host::doctor(program, std::cout);
   if (name == "check") return cli::run_check(arguments, [&] { return host::open_api(program, false); }, std::cout);
   const cli::Api api = host::open_api(program, false);
   if (name == "sagas retry" && arguments.flags.contains("all"))
@@ -61,36 +61,44 @@ int run(const cli::Arguments& arguments) {
   return cli::run_dead_letters(arguments, api, std::cout);
 }
 
-int complain(const std::string& code, const std::string& text, bool as_json) {
+int complain(const std::string& code, std::string text, bool as_json) {
+  if (const std::string advice = cli::advice_on_limits(text); !advice.empty()) text += "; " + advice;
   const bool usage = code == "USAGE" || code == "BAD_SETTING" || code == "OPEN_LISTEN";
-  if (as_json) std::cerr << "{\"code\":" << to_json(code) << ",\"detail\":" << to_json(text) << "}\n";
-  else std::cerr << "skald: " << text << (usage ? "\n" : " (" + code + ")\n");
+  if (as_json) cli::print_json(std::cerr, "{\"code\":" + to_json(code) + ",\"detail\":" + to_json(text) + "}");
+  else std::cerr << "skald: " << cli::printable(text + (usage ? "" : " (" + code + ")"), "\n\t") << '\n';
   if (code == "USAGE" && !as_json)
     std::cerr << "`skald --help` lists the commands, `skald COMMAND --help` their flags\n";
   return usage ? cli::kUsage : cli::kFailed;
 }
 
+int answer(const std::vector<std::string>& typed, bool& as_json) {
+  const cli::Arguments arguments = cli::parse_arguments(typed);
+  as_json = arguments.json();
+  if (arguments.version) {
+    std::cout << "skald " SKALD_VERSION "\n";
+  } else if (arguments.help) {
+    std::cout << cli::help_text(arguments.command);
+  } else if (arguments.command == nullptr) {
+    std::cerr << cli::help_text(nullptr);
+    return cli::kUsage;
+  } else if (arguments.command->name == "completion") {
+    std::cout << cli::completion_script(arguments.operands[0]);
+  } else {
+    return run(arguments);
+  }
+  return cli::kDone;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
+  signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to be told, not a death
   bool as_json = false;
   try {
-    const std::vector<std::string> typed(words + 1, words + count);
-    const cli::Arguments arguments = cli::parse_arguments(typed);
-    as_json = arguments.json();
-    if (arguments.version) {
-      std::cout << "skald " SKALD_VERSION "\n";
-    } else if (arguments.help) {
-      std::cout << cli::help_text(arguments.command);
-    } else if (arguments.command == nullptr) {
-      std::cerr << cli::help_text(nullptr);
-      return cli::kUsage;
-    } else if (arguments.command->name == "completion") {
-      std::cout << cli::completion_script(arguments.operands[0]);
-    } else {
-      return run(arguments);
-    }
-    return cli::kDone;
+    const int code = answer(std::vector<std::string>(words + 1, words + count), as_json);
+    if (std::cout.flush()) return code;
+    return complain("OUTPUT_FAILED", "the output could not be written; is its disk full, or who reads it gone?",
+                    as_json);
   } catch (const Error& error) {
     return complain(error.code(), error.what(), as_json);
   } catch (const std::exception& error) {

@@ -5,6 +5,7 @@
 #include "order/validation.h"
 #include "order/views.h"
 #include "skald/conditions.h"
+#include "skald/controls.h"
 
 namespace order {
 namespace {
@@ -47,7 +48,8 @@ PlaceOrder wanted_by(const Shop& shop, const Request& request) {
   placed.customer = asked.customer.value_or(request.caller.subject);
   if (!request.caller.may_see(placed.customer))
     throw skald::Forbidden("NOT_YOURS", "only an admin orders for somebody else; leave customer out");
-  if (placed.customer.size() > 200) throw Invalid("BAD_CUSTOMER", "customer must be at most 200 bytes");
+  if (placed.customer.size() > 200 || skald::has_controls(placed.customer))
+    throw Invalid("BAD_CUSTOMER", "customer must be at most 200 bytes without control characters");
   shop.db().read([&](Transaction& tx) {
     std::string currency;
     for (const Item& item : placed.items) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "skald/controls.h"
 #include "skald/error.h"
 
 namespace order {
@@ -14,10 +15,6 @@ constexpr std::size_t kNameMax = 200;
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
-
-bool has_control(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 }  // namespace
@@ -37,7 +34,7 @@ void check_price(std::int64_t price) {
 
 void check(const NewProduct& product) {
   if (!is_sku(product.sku)) throw Invalid("BAD_SKU", "sku must be 1 to 64 letters, digits, '-', '_' or '.'");
-  if (product.name.empty() || product.name.size() > kNameMax || has_control(product.name))
+  if (product.name.empty() || product.name.size() > kNameMax || skald::has_controls(product.name))
     throw Invalid("BAD_NAME", "name must be 1 to 200 bytes without control characters");
   check_price(product.price);
   if (product.currency.size() != 3 ||

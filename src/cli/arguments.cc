@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/nearest.h"
+#include "cli/secret_in_url.h"
 
 namespace skald::cli {
 namespace {
@@ -11,7 +12,7 @@ const std::vector<Flag> kEverywhere = {{"config", "FILE", "a TOML file of settin
                                        {"json", "", "answer in JSON"},
                                        {"help", "", "show this"}};
 const std::vector<Flag> kForApi = {{"server", "URL", "ask this server instead of the one of the data folder"},
-                                   {"token", "TOKEN", "the token for --server"}};
+                                   {"token-file", "FILE", "a file with the token to show it, instead of SKALD_TOKEN"}};
 
 [[noreturn]] void refuse(const std::string& why) { throw Invalid("USAGE", why); }
 
@@ -83,7 +84,8 @@ std::string secret_hint(std::string_view name) {
     std::ranges::replace(dashed, '.', '-');
     std::ranges::replace(dashed, '_', '-');
     if (setting.kind == Kind::secret && dashed == name)
-      return "; secrets are not given on the command line, set " + environment_name(setting) + " instead";
+      return "; secrets are not given on the command line, set " + environment_name(setting) + " instead" +
+             (name == "token" ? ", or name a file that holds it with --token-file" : "");
   }
   return "";
 }
@@ -99,6 +101,17 @@ std::vector<std::string> flag_names(const Command* command) {
   for (const Setting& setting : known_settings())
     if (setting.kind != Kind::secret) out.push_back("--" + flag_name(setting));
   return out;
+}
+
+// Everybody on the machine can read a command line.
+void refuse_password(const std::string& name, const Setting* setting) {
+  if (setting == nullptr)
+    refuse("--" + name +
+           " has a password in it, which the process list shows: leave it out, and give a token by SKALD_TOKEN or "
+           "--token-file");
+  refuse("--" + name + " has a password in it, which the process list shows: set " + environment_name(*setting) +
+         " instead, or " + std::string(setting->path) + " in the file of --config" +
+         (name == "db" ? "; --db itself may name a database whose password comes from PGPASSWORD or a passfile" : ""));
 }
 
 // One flag off the front, with its value.
@@ -122,6 +135,8 @@ void take_flag(Arguments& out, std::span<const std::string>& words) {
     value = words[0];
     words = words.subspan(1);
   }
+  const bool is_url = flag != nullptr ? flag->value == "URL" : setting->kind == Kind::url;
+  if (is_url && has_password(value)) refuse_password(name, setting);
   const bool added =
       flag != nullptr ? out.flags.emplace(name, value).second : out.settings.emplace(setting->path, value).second;
   if (!added) refuse("--" + name + " is given twice");

@@ -22,7 +22,7 @@ struct Command {
   std::string_view operands;  // "ID": as many words as it takes; "[FILE]": one or none
   std::string_view summary;
   std::vector<Flag> flags;
-  bool reads_api = false;     // takes --server and --token, too
+  bool reads_api = false;     // takes --server and --token-file, too
 };
 
 std::span<const Command> commands();
@@ -41,7 +41,8 @@ struct Arguments {
 };
 
 // Invalid (USAGE) says what is wrong and what was perhaps meant. Every command
-// takes every setting that is no secret as a flag: "--db memory:", "--db=memory:".
+// takes every setting that is no secret as a flag: "--db memory:", "--db=memory:"; a URL with a
+// password is refused.
 Arguments parse_arguments(std::span<const std::string> words);
 
 std::string help_text(const Command* command);  // null: of the program

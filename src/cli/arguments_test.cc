@@ -7,6 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Arguments parse(const std::vector<std::string>& words) { return parse_arguments(words); }
 
@@ -55,6 +56,35 @@ TEST(Arguments, WhatIsWrongIsSaidWithWhatWasMeant) {
 TEST(Arguments, ASecretAsAFlagIsRefusedWithItsVariable) {
   EXPECT_EQ(refusal({"serve", "--auth-secret", "x"}),
             "there is no flag --auth-secret; secrets are not given on the command line, set SKALD_AUTH_SECRET instead");
+}
+
+// Everybody on the machine reads command lines.
+TEST(Arguments, ATokenAsAFlagIsRefusedWithTheWaysToGiveIt) {
+  EXPECT_EQ(refusal({"dlq", "list", "--server", "http://a", "--token", "eyJhbGciOi"}),
+            "there is no flag --token; secrets are not given on the command line, set SKALD_TOKEN instead, or name a "
+            "file that holds it with --token-file");
+}
+
+TEST(Arguments, AUrlWithAPasswordIsRefusedWithoutRepeatingIt) {
+  for (const char* url : {"postgresql://kim:hunter2@db/skald", "postgresql://db/skald?password=hunter2",
+                          "postgresql://db?sslmode=require&password=hunter2", "postgresql://db?sslpassword=hunter2",
+                          "postgresql://kim:hun?hunter2@db/skald", "postgresql://a,b/s?pass%77ord=hunter2"}) {
+    const std::string told = refusal({"serve", "--db", url});
+    EXPECT_THAT(told, HasSubstr("set SKALD_DB instead, or db in the file of --config")) << url;
+    EXPECT_THAT(told, HasSubstr("PGPASSWORD")) << url;
+    EXPECT_THAT(told, Not(HasSubstr("hunter2"))) << url;
+  }
+  for (const char* url : {"nats://a:4222,nats://kim:hunter2@b:4222", "tls://hunter2@b:4222"})
+    EXPECT_THAT(refusal({"serve", "--bus=" + std::string(url)}), HasSubstr("SKALD_BUS")) << url;
+  EXPECT_THAT(refusal({"sagas", "list", "--server", "https://kim:hunter2@a"}), HasSubstr("SKALD_TOKEN"));
+}
+
+TEST(Arguments, AUrlWithoutAPasswordIsTaken) {
+  for (const char* url : {"postgresql://kim@db:5432/skald", "postgresql://db/skald?passfile=%2Fetc%2Fpass&user=kim",
+                          "postgresql://kim:@db/skald", "postgresql://[::1]:5432/skald", "sqlite:data", "memory:"})
+    EXPECT_EQ(parse({"serve", "--db", url}).settings, (Values{{"db", url}}));
+  EXPECT_EQ(parse({"serve", "--bus", "nats://a:4222,nats://b:4222"}).settings,
+            (Values{{"bus", "nats://a:4222,nats://b:4222"}}));
 }
 
 TEST(Arguments, HelpComesBeforeComplaints) {

@@ -1,23 +1,29 @@
 // skald check: what the checker finds in a history; fails where it finds anything.
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
 
 #include "cli/command.h"
 #include "cli/json_view.h"
+#include "cli/named_file.h"
+#include "cli/output.h"
 #include "skald/checker.h"
+#include "skald/controls.h"
 #include "skald/http.h"
 
 namespace skald::cli {
 namespace {
 
+constexpr std::size_t kHistoryBytesMax = std::size_t{4} << 30;
+
 std::string content_of(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) throw NotFound("NO_HISTORY", "the history " + path + " cannot be read; name a file of JSON lines, or -");
+  const std::string do_this = "name a file of JSON lines, or - for standard input";
+  std::string text = path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                                 : read_named_file(path, kHistoryBytesMax, "NO_HISTORY", do_this);
+  // Nothing to check is not the same as nothing found.
+  if (text.find_first_not_of(" \t\r\n") == text.npos)
+    throw Invalid("NO_HISTORY", "there is no operation in " + path + "; " + do_this);
   return text;
 }
 
@@ -56,11 +62,11 @@ int run_check(const Arguments& arguments, const OpenApi& open_api, std::ostream&
   if (live) histories = recorded(open_api, arguments);
   else histories[""] = checker::read_history(content_of(arguments.operands[0]));
   if (arguments.flags.contains("lines")) {
-    for (const auto& operation : only(histories)) out << to_json(operation) << '\n';
+    for (const auto& operation : only(histories)) print_json(out, to_json(operation));
     return kDone;
   }
   if (arguments.flags.contains("edn")) {
-    out << checker::history_edn(only(histories));
+    out << printable(checker::history_edn(only(histories)), kLineBreaks);
     return kDone;
   }
   checker::Scope scope;  // what is recorded begins somewhere, and sagas go on meanwhile
@@ -72,9 +78,9 @@ int run_check(const Arguments& arguments, const OpenApi& open_api, std::ostream&
     auto found = checker::check(history, scope);
     std::ranges::move(found, std::back_inserter(findings));
   }
-  if (arguments.json()) out << checker::findings_json(findings) << '\n';
+  if (arguments.json()) print_json(out, checker::findings_json(findings));
   else if (findings.empty()) out << operations << " operations, nothing found\n";
-  else out << checker::findings_text(findings);
+  else out << printable(checker::findings_text(findings), kLineBreaks);
   return findings.empty() ? kDone : kFailed;
 }
 

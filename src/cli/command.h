@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <iosfwd>
+#include <optional>
 
 #include "cli/api.h"
 #include "cli/arguments.h"
@@ -31,11 +32,13 @@ using OpenApi = std::function<Api()>;
 int run_check(const Arguments& arguments, const OpenApi& open_api, std::ostream& out);
 int run_token(const Arguments& arguments, const Settings& settings, const Env& env, std::ostream& out);
 
-// What doctor is handed: the API may not be reachable, and that is a finding.
+// What doctor is handed. It asks the server that runs, and where none does it looks at what lies
+// there; it creates nothing, and what cannot be reached is a finding.
 struct Examined {
-  const Settings& settings;
-  OpenApi open_api;
-  std::vector<std::string> warnings;  // of the settings
+  const Settings& settings;                          // of this command; a server has its own
+  std::vector<std::string> warnings;                 // of the settings
+  std::function<std::optional<Api>()> find_server;   // nothing where none runs
+  std::function<std::string()> look;                 // its databases, as GET /api/overview would tell of them
 };
 int run_doctor(const Arguments& arguments, const Examined& examined, std::ostream& out);
 

@@ -9,7 +9,11 @@
 #include "cli/data_folder.h"
 #include "cli/json_view.h"
 #include "cli/output.h"
+#include "cli/system_limits.h"
 #include "http/jwt.h"
+#include "skald/analyser.h"
+#include "skald/checker.h"
+#include "skald/controls.h"
 #include "support/test_database.h"
 
 namespace skald::cli {
@@ -108,11 +112,37 @@ TEST_F(CommandTest, AListIsATableOrTheAnswerAsItIs) {
   EXPECT_EQ(asked.path, "/api/outbox?key=a%20b%26c&status=FAILED");
   EXPECT_EQ(out_.str(),
             "ID   SERVICE  TYPE               KEY  STATUS  RETRIES  CREATED               LAST ERROR\n"
-            "01A  gift     donation.accepted  kim  FAILED  2        2026-11-15T20:00:00Z  refused?[2J\n"
+            "01A  gift     donation.accepted  kim  FAILED  2        2026-11-15T20:00:00Z  refused\\u001b[2J\n"
             "\nthere is more: --cursor abc\n");
   out_.str("");
   run_outbox(parse({"outbox", "list", "--json"}), api, out_);
   EXPECT_EQ(out_.str(), body + "\n");
+}
+
+TEST_F(CommandTest, WhatLintAndCheckFindSteersNoTerminal) {
+  analyser::Report report;
+  report.sagas = {"a\x1b[2J"};
+  report.findings.emplace_back();
+  report.findings[0].resource = "row\u202e";
+  report.findings[0].first = {"a\u009b", "b"};
+  report.findings[0].explanation = "c";
+  const Api api = [&](const Request&) { return Response{200, to_json(report), "application/json", {}}; };
+  checker::Operation write;
+  write.at = 1;
+  write.saga_id = "s\u202e";
+  write.saga_type = "t";
+  write.step = "u\u009b";
+  write.kind = checker::Kind::write;
+  write.resource = write.key = "row\u2028";
+  std::ofstream(folder_.path() / "history") << to_json(write) << '\n';
+  const std::string file = (folder_.path() / "history").string();
+  const OpenApi unused = []() -> Api { throw Unavailable("UNUSED", ""); };
+  run_lint(parse({"lint", "--all"}), api, out_);
+  run_lint(parse({"lint", "--json"}), api, out_);
+  for (const char* how : {"--json", "--lines", "--edn", "--part"}) run_check(parse({"check", file, how}), unused, out_);
+  run_check(parse({"check", file}), unused, out_);
+  EXPECT_THAT(out_.str(), HasSubstr("\\u202e"));
+  EXPECT_FALSE(has_controls(out_.str(), "\n")) << out_.str();
 }
 
 TEST_F(CommandTest, ADiscardSendsItsReason) {
@@ -141,58 +171,88 @@ TEST_F(CommandTest, AProblemIsToldWithItsCode) {
   }
 }
 
-TEST_F(CommandTest, DoctorFailsWhereTheDatabaseDoesNotAnswerAndSaysWhatToDo) {
-  const Settings bad = settings({{"donation.webhook", "http://127.0.0.1:9/x"}});
-  const Examined ill{bad, []() -> Api { throw Unavailable("DOWN", "start the database"); }, {}};
-  EXPECT_EQ(run_doctor(parse({"doctor"}), ill, out_), kFailed);
-  EXPECT_THAT(out_.str(), HasSubstr("fail  database: DOWN: start the database"));
-  EXPECT_THAT(out_.str(), HasSubstr("fail  donation.webhook: 127.0.0.1"));
-  EXPECT_THAT(out_.str(), HasSubstr("webhook.allow_private"));
+TEST_F(CommandTest, AnImportWithDamagedLinesFails) {
+  std::string body = R"({"imported":2,"known":0,"damaged":0})";
+  const Api api = [&](const Request&) { return Response{200, body, "application/json", {}}; };
+  EXPECT_EQ(run_dead_letters(parse({"dlq", "import"}), api, out_), kDone);
+  body = R"({"imported":2,"known":0,"damaged":1})";
+  EXPECT_EQ(run_dead_letters(parse({"dlq", "import", "--json"}), api, out_), kFailed);
+  EXPECT_EQ(run_dead_letters(parse({"dlq", "import"}), api, out_), kFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("dead-letters*.damaged.*"));
 }
 
-TEST_F(CommandTest, DoctorIsContentWithAHealthyInstallation) {
-  const Settings good = settings({{"donation.webhook", "http://127.0.0.1:9/x"}, {"webhook.allow_private", "true"}});
-  const Api api = [](const Request&) {
-    return Response{
-        200,
-        R"({"database":"sqlite","schema":[{"component":"skald","version":1}],"clockSkewSeconds":0.1,"pending":3,)"
-        R"("oldestPending":"2026-11-15T20:00:00Z","deadLetters":2,"workers":1})",
-        "application/json",
-        {}};
+TEST_F(CommandTest, AHistoryWithoutOperationsIsRefusedAndNotFoundClean) {
+  const OpenApi unused = []() -> Api { throw Unavailable("UNUSED", ""); };
+  const auto refusal = [&](const std::filesystem::path& path) -> std::string {
+    try {
+      run_check(parse({"check", path.string()}), unused, out_);
+    } catch (const Invalid& error) {
+      EXPECT_EQ(error.code(), "NO_HISTORY");
+      return error.what();
+    }
+    return "";
   };
-  EXPECT_EQ(run_doctor(parse({"doctor", "--json"}), {good, [&] { return api; }, {"SKALD_X is no setting"}}, out_),
-            kDone);
-  EXPECT_THAT(out_.str(), HasSubstr(R"({"ok":true,)"));
-  EXPECT_THAT(out_.str(), HasSubstr(R"({"health":"warn","check":"dead letters","detail":"2 waiting; look)"));
-  EXPECT_THAT(out_.str(), HasSubstr(R"("detail":"SKALD_X is no setting")"));
-  EXPECT_THAT(out_.str(), HasSubstr("skald 1"));
-  EXPECT_THAT(out_.str(), Not(HasSubstr("fail")));
+  std::ofstream(folder_.path() / "empty") << "\n\n";
+  EXPECT_THAT(refusal(folder_.path() / "empty"), HasSubstr("there is no operation in"));
+  EXPECT_THAT(refusal(folder_.path()), HasSubstr("is a folder; name a file"));
+  EXPECT_THAT(refusal(folder_.path() / "none"), HasSubstr("does not exist; name a file"));
+  EXPECT_EQ(out_.str(), "");
 }
 
-TEST_F(CommandTest, DoctorJudgesEachServiceWhereThereAreSeveral) {
-  const Settings good = settings();
-  const Api api = [](const Request&) {
-    return Response{
-        200,
-        R"({"database":"sqlite","schema":[],"clockSkewSeconds":0,"pending":0,"deadLetters":2,"workers":2,"services":[)"
-        R"({"service":"inn","database":"sqlite","schema":[],"clockSkewSeconds":0,"pending":0,"deadLetters":0},)"
-        R"({"service":"bar","database":"sqlite","schema":[],"clockSkewSeconds":0,"pending":0,"deadLetters":2}]})",
-        "application/json",
-        {}};
-  };
-  EXPECT_EQ(run_doctor(parse({"doctor"}), {good, [&] { return api; }, {}}, out_), kDone);
-  EXPECT_THAT(out_.str(), HasSubstr("ok    inn database: sqlite answers\n"));
-  EXPECT_THAT(out_.str(), HasSubstr("ok    inn dead letters: 0 waiting\n"));
-  EXPECT_THAT(out_.str(), HasSubstr("warn  bar dead letters: 2 waiting; look"));
+TEST_F(CommandTest, AStoryIsToldWholeInLinesThatFit) {
+  std::string detail;
+  for (int i = 0; i < 40; ++i) detail += "word" + std::to_string(i) + " ";
+  const std::string body =
+      R"({"lines":[{"at":"t","service":"s","source":"o","what":"w","detail":")" + detail + R"("}]})";
+  const Api api = [&](const Request&) { return Response{200, body, "application/json", {}}; };
+  run_story(parse({"story", "key"}), api, out_);
+  std::istringstream lines(out_.str());
+  std::string told, line;
+  std::getline(lines, line);  // the headers
+  const std::size_t column = line.find("DETAIL");
+  while (std::getline(lines, line)) {
+    EXPECT_LE(line.size(), column + 60);
+    told += line.substr(column) + " ";
+  }
+  EXPECT_EQ(told, detail);
+}
+
+TEST(Output, WhatHasNoSpaceIsBrokenAnyway) {
+  std::ostringstream out;
+  print_table(out, {"A", "B"}, {{std::string(130, 'x'), "é"}}, Long::wrap);
+  EXPECT_EQ(out.str(), "A" + std::string(61, ' ') + "B\n" + std::string(60, 'x') + "  é\n" + std::string(60, 'x') +
+                           "\n" + std::string(10, 'x') + "\n");
+}
+
+TEST(SystemLimits, ATextThatTellsOfOneGetsItsNameAndWhatToDo) {
+  EXPECT_THAT(advice_on_limits("epoll: Too many open files"), HasSubstr("ulimit -n"));
+  EXPECT_THAT(advice_on_limits("thread: Resource temporarily unavailable"), HasSubstr("ulimit -u"));
+  EXPECT_THAT(advice_on_limits(std::bad_alloc().what()), HasSubstr("ulimit -v"));
+  EXPECT_THAT(advice_on_limits("write: File too large"), HasSubstr("ulimit -f"));
+  EXPECT_EQ(advice_on_limits("no such table"), "");
 }
 
 TEST(Output, CountsCharactersAndNotBytes) {
   std::ostringstream out;
   print_table(out, {"A", "B"}, {{"é", "x"}, {"ab", "y"}});
   EXPECT_EQ(out.str(), "A   B\né   x\nab  y\n");
-  EXPECT_EQ(printable("a\x1b\xc2\x9b"
-                      "b"),
-            "a??b");
+}
+
+// A column of text that begins a line anew, hides the rest, or turns it around.
+TEST(Output, NothingThatSteersATerminalIsWrittenRaw) {
+  const std::string nasty = "a\x1b[2J\u009b\u202eb\u2066\u2028c\xff";
+  const std::string seen = "a\\u001b[2J\\u009b\\u202eb\\u2066\\u2028c?";
+  std::ostringstream out;
+  print_table(out, {"A"}, {{nasty}});
+  print_fields(out, {{"name", nasty}});
+  EXPECT_EQ(out.str(), "A\n" + seen + "\nname  " + seen + "\n");
+}
+
+TEST(Output, JsonKeepsItsValueAndSteersNoTerminal) {
+  std::ostringstream out;
+  print_json(out, "{\"a\":\"\u202e\\\\\u009b\",\n \"b\":1}");
+  EXPECT_EQ(out.str(), "{\"a\":\"\\u202e\\\\\\u009b\",\n \"b\":1}\n");
+  EXPECT_EQ(JsonView(out.str())["a"], "\u202e\\\u009b");
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ std::span<const Command> commands() {
       {"lint",
        "",
        "Say where the program's sagas could corrupt each other; fails where nothing covers it.",
-       {{"all", "", "show what is covered, too"}},
+       {{"all", "", "show what is covered, and advice, too"}},
        true},
       {"check",
        "[FILE]",

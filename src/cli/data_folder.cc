@@ -75,11 +75,17 @@ void DataFolder::create() const {
   }
 }
 
-void DataFolder::check_writable() const {
-  create();
-  const fs::path probe = path_ / "write-probe";
-  create_file(probe, "probe", true);
-  unlink(probe.c_str());
+std::string DataFolder::problem() const {
+  struct stat about{};
+  const std::string name = path_.string();
+  if (stat(path_.c_str(), &about) != 0)
+    return errno == ENOENT ? "there is no folder " + name + "; `skald serve` makes it, or name another with --data"
+                           : "cannot look at " + name + ": " + std::strerror(errno) + "; choose another with --data";
+  if (!S_ISDIR(about.st_mode)) return name + " is no folder; choose another with --data";
+  if (access(path_.c_str(), R_OK | W_OK | X_OK) != 0)
+    return "cannot write to " + name + ": " + std::strerror(errno) +
+           "; check its owner and permissions, or choose another folder with --data";
+  return "";
 }
 
 std::optional<std::string> DataFolder::existing_secret(const std::string& name) const {

@@ -29,8 +29,8 @@ class DataFolder {
   const std::filesystem::path& path() const { return path_; }
 
   void create() const;
-  // Proves that files can be written and synced here.
-  void check_writable() const;
+  // Why no files can be written here, with what to do; empty where they can. Creates nothing.
+  std::string problem() const;
 
   // The secret of that name; made at the first call, readable by its owner alone.
   // Corrupt (BAD_SECRET_FILE) where the file holds too little.

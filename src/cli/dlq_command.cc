@@ -50,15 +50,18 @@ int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& o
     body = ask(api, "POST", path_of(arguments, "/discard"), service, discard_body(arguments));
   else body = ask(api, "POST", "/api/dead-letters/import", service);
 
-  if (arguments.json()) {
-    out << body << '\n';
-    return kDone;
-  }
   const JsonView answer(body);
+  // What could not be read is still only in a file, and somebody has to look at it.
+  const bool whole = what != "dlq import" || answer.number("damaged") == 0;
+  if (arguments.json()) {
+    print_json(out, body);
+    return whole ? kDone : kFailed;
+  }
   if (what == "dlq list") print_list(answer, out);
   else if (what == "dlq import") print_fields(out, answer.fields({"imported", "known", "damaged"}));
   else print_letter(answer, out);
-  return kDone;
+  if (!whole) out << "\ndamaged lines are kept as they are: look at dead-letters*.damaged.* in the data folder\n";
+  return whole ? kDone : kFailed;
 }
 
 }  // namespace skald::cli

@@ -1,4 +1,5 @@
-// skald doctor: one line per check, with what to do.
+// skald doctor: one line per check, with what to do. A check is a function that adds its findings;
+// check_server and check_what_lies_there say which are made.
 #include <netdb.h>
 
 #include <memory>
@@ -7,7 +8,7 @@
 #include "bus/webhook/private_address.h"
 #include "bus/webhook/target.h"
 #include "cli/command.h"
-#include "cli/data_folder.h"
+#include "cli/installation_view.h"
 #include "cli/json_view.h"
 #include "cli/output.h"
 #include "skald/json.h"
@@ -33,25 +34,31 @@ BOOST_DESCRIBE_STRUCT(Report, (), (ok, findings))
 constexpr double kSkewSecondsMax = 1;
 constexpr double kBacklogMax = 10'000;
 
-void check_settings(const Examined& examined, std::vector<Finding>& out) {
-  if (examined.warnings.empty()) out.push_back({Health::ok, "settings", "every value is allowed"});
-  for (const std::string& warning : examined.warnings) out.push_back({Health::warn, "settings", warning});
-  const std::string& secret = examined.settings.text("auth.secret");
-  if (secret.empty())
-    out.push_back(
-        {Health::ok, "auth", "no auth.secret: on loopback everybody counts as admin, and nothing else is listened on"});
-  else if (secret.size() < 32)
-    out.push_back({Health::warn, "auth", "auth.secret is shorter than 32 bytes; make it longer"});
-  else out.push_back({Health::ok, "auth", "auth.secret is set"});
+using Findings = std::vector<Finding>;
+
+void check_settings(const InstallationView& view, Findings& out) {
+  if (view.warnings.empty()) out.push_back({Health::ok, "settings", "every value is allowed"});
+  for (const std::string& warning : view.warnings) out.push_back({Health::warn, "settings", warning});
+  out.push_back({Health::ok, "auth",
+                 view.value("auth.secret").empty()
+                     ? "no auth.secret: on loopback everybody counts as admin, and nothing else is listened on"
+                     : "auth.secret is set"});
 }
 
-void check_data_folder(const Settings& settings, std::vector<Finding>& out) {
-  const DataFolder folder(settings.text("data"));
-  try {
-    folder.check_writable();
-    out.push_back({Health::ok, "data folder", folder.path().string() + " can be written"});
-  } catch (const Error& error) {
-    out.push_back({Health::fail, "data folder", error.what()});
+void check_data_folder(const InstallationView& view, Findings& out) {
+  if (view.data_problem.empty()) out.push_back({Health::ok, "data folder", view.data + " can be written"});
+  else out.push_back({Health::fail, "data folder", view.data_problem});
+}
+
+void check_fallback(const InstallationView& view, Findings& out) {
+  if (view.fallback.empty()) out.push_back({Health::ok, "fallback files", "no dead letters wait in them"});
+  for (const FallbackView& one : view.fallback) {
+    const bool kept = one.file.find(".forgotten.") != one.file.npos || one.file.find(".damaged.") != one.file.npos;
+    const std::string damaged = one.damaged == 0 ? "" : " and " + std::to_string(one.damaged) + " damaged lines";
+    out.push_back({Health::warn, "fallback files",
+                   std::to_string(one.records) + " dead letters" + damaged + " in " + view.data + "/" + one.file +
+                       (kept ? ", kept by an import: look at it, then move it away (docs/operating.md)"
+                             : "; bring them back with `skald dlq import`")});
   }
 }
 
@@ -80,69 +87,114 @@ Finding check_target(const std::string& name, const std::string& url, bool allow
   return {Health::ok, name, host + " can be resolved and is allowed"};
 }
 
-void check_webhooks(const Settings& settings, std::vector<Finding>& out) {
-  for (const char* path : {"donation.webhook", "alert.webhook"}) {
-    if (settings.text(path).empty()) continue;
-    out.push_back(check_target(path, settings.text(path), settings.enabled("webhook.allow_private")));
+void check_webhooks(const InstallationView& view, Findings& out) {
+  for (const char* path : {"donation.webhook", "booking.webhook", "alert.webhook"}) {
+    if (const std::string url = view.value(path); !url.empty())
+      out.push_back(check_target(path, url, view.value("webhook.allow_private") == "true"));
   }
-  if (settings.text("donation.webhook").empty())
+  if (view.runs("donation") && view.value("donation.webhook").empty())
     out.push_back(
         {Health::warn, "donation.webhook", "not set: donations are announced to nobody; set SKALD_DONATION_WEBHOOK"});
 }
 
 // `whose` stands before the name of each check; empty where there is one service.
-void judge_figures(const JsonView& figures, const std::string& whose, std::vector<Finding>& out) {
+void judge_figures(const JsonView& figures, const std::string& whose, Findings& out) {
   const auto add = [&](Health health, const std::string& check, std::string detail) {
     out.push_back({health, whose + check, std::move(detail)});
   };
+  if (const std::string unread = figures["unread"]; !unread.empty()) return add(Health::warn, "database", unread);
   std::string schema;
   for (const JsonView& part : figures.items("schema"))
     schema += (schema.empty() ? "" : ", ") + part["component"] + " " + part["version"];
   add(Health::ok, "database", figures["database"] + " answers");
   add(Health::ok, "schema", schema);
-  const double skew = figures.number("clockSkewSeconds");
-  const bool skewed = skew > kSkewSecondsMax || skew < -kSkewSecondsMax;
-  add(skewed ? Health::warn : Health::ok, "clock",
-      std::to_string(skew) + " s ahead of the database" + (skewed ? "; synchronise the clocks (NTP)" : ""));
+  if (!figures["clockSkewSeconds"].empty()) {
+    const double skew = figures.number("clockSkewSeconds");
+    const bool skewed = skew > kSkewSecondsMax || skew < -kSkewSecondsMax;
+    add(skewed ? Health::warn : Health::ok, "clock",
+        std::to_string(skew) + " s ahead of the database" + (skewed ? "; synchronise the clocks (NTP)" : ""));
+  }
   const double pending = figures.number("pending"), dead = figures.number("deadLetters");
   std::string backlog = figures["pending"] + " pending";
-  if (pending > 0) backlog += ", the oldest since " + figures["oldestPending"];
+  if (const std::string oldest = figures["oldestPending"]; !oldest.empty()) backlog += ", the oldest since " + oldest;
   add(pending > kBacklogMax ? Health::warn : Health::ok, "outbox", backlog);
   add(dead > 0 ? Health::warn : Health::ok, "dead letters",
       figures["deadLetters"] + " waiting" + (dead > 0 ? "; look at them with `skald dlq list`" : ""));
 }
 
-void judge_overview(const JsonView& overview, std::vector<Finding>& out) {
+void judge_overview(const JsonView& overview, Findings& out) {
   const auto services = overview.items("services");
-  if (services.size() < 2) return judge_figures(overview, "", out);
+  if (services.size() < 2) return judge_figures(services.empty() ? overview : services[0], "", out);
   for (const JsonView& service : services) judge_figures(service, service["service"] + " ", out);
 }
 
-void check_engine(const Examined& examined, std::vector<Finding>& out) {
+void add_failure(const Error& error, const std::string& check, Findings& out) {
+  std::string detail = error.code() + ": " + error.what();
+  if (error.code() == "MISSING_TOKEN" || error.code() == "BAD_TOKEN")
+    detail += "; set SKALD_AUTH_SECRET as the server has it, or SKALD_TOKEN to an admin's token";
+  out.push_back({Health::fail, check, detail});
+}
+
+// A part that cannot be asked is a finding, and the others are asked all the same.
+template <class F>
+void examine(const std::string& check, Findings& out, F&& part) {
   try {
-    judge_overview(JsonView(ask(examined.open_api(), "GET", "/api/overview")), out);
-  } catch (const NotFound& error) {
-    out.push_back({Health::warn, "database", error.what()});
+    part();
   } catch (const Error& error) {
-    out.push_back({Health::fail, "database", error.code() + ": " + error.what()});
+    add_failure(error, check, out);
   }
+}
+
+void check_view(const InstallationView& view, Findings& out) {
+  check_settings(view, out);
+  check_data_folder(view, out);
+  check_fallback(view, out);
+}
+
+void check_server(const Api& api, Findings& out) {
+  examine("server", out, [&] {
+    const auto view = from_json<InstallationView>(ask(api, "GET", "/api/installation"));
+    out.push_back({Health::ok, "server",
+                   "version " + view.version + ", pid " + std::to_string(view.pid) + ", services " +
+                       view.value("services") + ", database " + view.database + ", bus " + view.value("bus")});
+    check_view(view, out);
+    examine("ready", out, [&] {
+      ask(api, "GET", "/readyz");
+      out.push_back({Health::ok, "ready", "the server does its work"});
+    });
+    if (view.database != "none")
+      examine("database", out, [&] { judge_overview(JsonView(ask(api, "GET", "/api/overview")), out); });
+    check_webhooks(view, out);
+  });
+}
+
+void check_what_lies_there(const Examined& examined, Findings& out) {
+  const InstallationView view = view_installation(examined.settings, examined.warnings);
+  out.push_back({Health::warn, "server", "none runs on " + view.data + "; these are this command's own settings"});
+  check_view(view, out);
+  examine("database", out, [&] { judge_overview(JsonView(examined.look()), out); });
+  check_webhooks(view, out);
+}
+
+void check_all(const Examined& examined, Findings& out) {
+  examine("server", out, [&] {
+    if (const auto server = examined.find_server()) check_server(*server, out);
+    else check_what_lies_there(examined, out);
+  });
 }
 
 }  // namespace
 
 int run_doctor(const Arguments& arguments, const Examined& examined, std::ostream& out) {
   Report report;
-  check_settings(examined, report.findings);
-  check_data_folder(examined.settings, report.findings);
-  check_engine(examined, report.findings);
-  check_webhooks(examined.settings, report.findings);
+  check_all(examined, report.findings);
   for (const Finding& finding : report.findings) report.ok = report.ok && finding.health != Health::fail;
   if (arguments.json()) {
-    out << to_json(report) << '\n';
+    print_json(out, to_json(report));
   } else {
     for (const Finding& f : report.findings) {
       const std::string health(enum_name(f.health));
-      out << health << std::string(6 - health.size(), ' ') << f.check << ": " << printable(f.detail) << '\n';
+      out << health << std::string(6 - health.size(), ' ') << printable(f.check + ": " + f.detail) << '\n';
     }
   }
   return report.ok ? kDone : kFailed;

@@ -3,6 +3,7 @@
 #include <boost/json/serialize.hpp>
 #include <ostream>
 
+#include "cli/output.h"
 #include "skald/json.h"
 
 namespace skald::cli {
@@ -54,7 +55,7 @@ std::map<std::string, std::string> given(const Arguments& arguments, std::initia
 
 void print_more(std::ostream& out, const JsonView& page) {
   if (const std::string cursor = page["nextCursor"]; !cursor.empty())
-    out << "\nthere is more: --cursor " << cursor << '\n';
+    out << "\nthere is more: --cursor " << printable(cursor) << '\n';
 }
 
 }  // namespace skald::cli

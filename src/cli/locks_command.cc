@@ -22,7 +22,7 @@ int run_locks(const Arguments& arguments, const Api& api, std::ostream& out) {
   if (const std::string saga = arguments.flag("saga"); !saga.empty()) query["sagaId"] = saga;
   const std::string body = ask(api, "GET", "/api/locks", query);
   if (arguments.json()) {
-    out << body << '\n';
+    print_json(out, body);
     return kDone;
   }
   const JsonView page(body);

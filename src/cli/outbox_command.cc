@@ -13,7 +13,7 @@ int list(const Arguments& arguments, const Api& api, std::ostream& out) {
   const std::string body =
       ask(api, "GET", "/api/outbox", given(arguments, {"status", "type", "key", "limit", "cursor", "service"}));
   if (arguments.json()) {
-    out << body << '\n';
+    print_json(out, body);
     return kDone;
   }
   const JsonView page(body);
@@ -30,7 +30,7 @@ int show(const Arguments& arguments, const Api& api, std::ostream& out) {
   const std::string body =
       ask(api, "GET", "/api/outbox/" + http::encode_segment(arguments.operands[0]), given(arguments, {"service"}));
   if (arguments.json()) {
-    out << body << '\n';
+    print_json(out, body);
     return kDone;
   }
   const JsonView entry(body);

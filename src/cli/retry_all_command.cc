@@ -99,7 +99,7 @@ int run_retry_all(const Arguments& arguments, const Api& api, std::ostream& out,
   Summary summary;
   const auto tell = [&] {
     if (progress != nullptr) *progress << kEraseLine;
-    if (arguments.json()) out << to_json(summary) << '\n';
+    if (arguments.json()) print_json(out, to_json(summary));
     else print_summary(summary, out);
   };
   try {

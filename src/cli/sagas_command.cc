@@ -79,7 +79,7 @@ int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out) {
   else body = ask(api, "POST", path_of(arguments, "/signal"), service, signal_body(arguments));
 
   if (arguments.json()) {
-    out << body << '\n';
+    print_json(out, body);
     return kDone;
   }
   const JsonView answer(body);

@@ -27,6 +27,8 @@ constexpr Setting kSettings[] = {
      0, 300},
     {"auth.issuer", Kind::text, "", "who makes the tokens: they must name it in iss; empty: anybody with the secret", 0,
      300},
+    {"token", Kind::secret, "", "the token that commands show a server, where it is not their own", kSecretBytesMin,
+     4096},
     {"http.threads", Kind::integer, "64", "requests that are worked on at once", 1, 512},
     {"http.allowed_hosts", Kind::list, "", "further Host names that browsers may use, separated by commas", 0, 4096},
     {"http.connections_max", Kind::integer, "2048", "clients' connections; fewer where too few files may be open", 1,

@@ -1,6 +1,7 @@
 // GET /api/dead-letters and /{id}; POST /{id}/replay, /{id}/discard, /import.
 #include "base/text.h"
 #include "http/engine_paths.h"
+#include "skald/controls.h"
 #include "store/tables/dead_letter.h"
 
 namespace skald::http {
@@ -107,8 +108,8 @@ Response replay(const ServiceEngine& of, const Request& request, Transaction& tx
 
 Response discard(const ServiceEngine& of, const Request& request, Transaction& tx) {
   const auto wish = request.as<Discard>();
-  if (wish.reason.empty() || wish.reason.size() > kReasonBytesMax || wish.reason.find('\0') != std::string::npos)
-    throw Invalid("BAD_REASON", "reason must say why, in 1 to 500 bytes");
+  if (wish.reason.empty() || wish.reason.size() > kReasonBytesMax || has_controls(wish.reason, kLineBreaks))
+    throw Invalid("BAD_REASON", "reason must say why, in 1 to 500 bytes without control characters");
   of.engine.discard(tx, request.param("id"), request.caller.subject, wish.reason);
   return Response::json(200, decided(of, request, tx));
 }

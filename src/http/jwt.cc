@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "skald/controls.h"
 
 namespace skald::http {
 namespace {
@@ -37,7 +38,7 @@ std::string signature_of(std::string_view secret, std::string_view signed_part) 
 }
 
 bool is_subject(std::string_view text) {
-  return !text.empty() && text.size() <= kSubjectBytesMax && is_utf8(text) && text.find('\0') == std::string_view::npos;
+  return !text.empty() && text.size() <= kSubjectBytesMax && is_utf8(text) && !has_controls(text);
 }
 
 boost::json::value decode(std::string_view part) {
@@ -86,8 +87,8 @@ std::int64_t seconds_of(Time time) { return std::chrono::floor<std::chrono::seco
 
 std::string sign_token(std::string_view secret, const Claims& claims) {
   if (!is_subject(claims.subject))
-    throw Invalid("BAD_CLAIMS",
-                  "a token's subject must be text of 1 to " + std::to_string(kSubjectBytesMax) + " bytes");
+    throw Invalid("BAD_CLAIMS", "a token's subject must be text of 1 to " + std::to_string(kSubjectBytesMax) +
+                                    " bytes without control characters");
   const auto unless_none = [](const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); };
   const Payload payload{claims.subject,
                         claims.role,
@@ -116,7 +117,7 @@ Claims verify_token(std::string_view secret, std::string_view token, Time now, c
   const auto& object = payload.get_object();
   Claims claims;
   claims.subject = text_member(object, "sub");
-  if (!is_subject(claims.subject)) refuse("it has no subject");
+  if (!is_subject(claims.subject)) refuse("its subject is missing, too long, or has control characters");
   const auto role = enum_of<Role>(text_member(object, "role"));
   if (!role) refuse("it has no known role");
   claims.role = *role;

@@ -12,7 +12,7 @@ namespace skald::http {
 
 struct Problem {
   int status = 500;
-  std::string code;    // stable, documented in docs/errors/
+  std::string code;    // stable, documented in docs/errors.md
   std::string detail;  // for a person; never internals
   std::optional<int> retry_after_seconds;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "http/error_pages.h"
 #include "http/host.h"
 #include "http/openapi.h"
 #include "http/target.h"
@@ -93,6 +94,7 @@ Routes::Routes(Env env, Authenticator authenticator, std::string program_version
       [this, version = std::move(program_version)](const Request&) {
         return Response{200, openapi_document(routes_, version), "application/json", {}};
       });
+  add_error_pages(*this);
 }
 
 Routes::~Routes() = default;

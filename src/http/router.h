@@ -63,7 +63,7 @@ struct Passage {
 
 class Routes final : public Router {
  public:
-  // Registers GET /openapi.json by itself. Of requests that bring no trace context the share
+  // Registers GET /openapi.json and the pages of error codes by itself. Of requests that bring no trace context the share
   // `trace_ratio` is traced, where anybody wants to hear of spans.
   Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio = 1, Rates rates = {});
   ~Routes() override;

@@ -1,5 +1,6 @@
 // GET /api/sagas and /{id}; POST /{id}/retry, /{id}/compensate, /{id}/signal.
 #include "http/engine_paths.h"
+#include "skald/controls.h"
 
 namespace skald::http {
 namespace {
@@ -77,8 +78,8 @@ Response show(const Engines& engines, const Request& request) {
   return Response::json(200, *found);
 }
 
-bool is_text(const std::string& text, std::size_t bytes_max) {
-  return !text.empty() && text.size() <= bytes_max && text.find('\0') == std::string::npos;
+bool is_text(const std::string& text, std::size_t bytes_max, std::string_view allowed = {}) {
+  return !text.empty() && text.size() <= bytes_max && !has_controls(text, allowed);
 }
 
 void retry(Engine& engine, const Request& request, Transaction& tx) {
@@ -87,15 +88,18 @@ void retry(Engine& engine, const Request& request, Transaction& tx) {
 
 void compensate(Engine& engine, const Request& request, Transaction& tx) {
   const auto wish = request.as<Compensation>();
-  if (!is_text(wish.reason, kReasonBytesMax)) throw Invalid("BAD_REASON", "reason must say why, in 1 to 500 bytes");
+  if (!is_text(wish.reason, kReasonBytesMax, kLineBreaks))
+    throw Invalid("BAD_REASON", "reason must say why, in 1 to 500 bytes without control characters");
   engine.sagas().compensate(tx, request.param("id"), request.caller.subject, wish.reason);
 }
 
 // A signal without an id is one of its own, whatever was sent before.
 void signal(Engine& engine, const Request& request, Transaction& tx) {
   const auto wish = request.as<Signal>();
-  if (!is_text(wish.name, kNameBytesMax)) throw Invalid("BAD_SIGNAL", "name must have 1 to 200 bytes");
-  if (wish.id && !is_text(*wish.id, kNameBytesMax)) throw Invalid("BAD_SIGNAL", "id must have 1 to 200 bytes");
+  if (!is_text(wish.name, kNameBytesMax))
+    throw Invalid("BAD_SIGNAL", "name must have 1 to 200 bytes without control characters");
+  if (wish.id && !is_text(*wish.id, kNameBytesMax))
+    throw Invalid("BAD_SIGNAL", "id must have 1 to 200 bytes without control characters");
   engine.sagas().signal(tx, request.param("id"), wish.name, wish.payload ? wish.payload->text : "null",
                         wish.id.value_or(request.request_id), request.caller.subject);
 }

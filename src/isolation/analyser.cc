@@ -52,6 +52,12 @@ std::string title(Anomaly anomaly) {
   return out;
 }
 
+// Who reads it must not take what is covered, or advice, for something that can happen.
+std::string label(const Finding& finding) {
+  if (finding.covered_by) return "covered";
+  return counts(finding) ? std::string(enum_name(finding.severity)) : "advice";
+}
+
 }  // namespace
 
 Report analyse(const Definitions& definitions) {
@@ -77,20 +83,21 @@ Report analyse(const Definitions& definitions) {
 
 std::string report_text(const Report& report, bool all) {
   std::string out;
-  std::size_t covered = 0;
+  std::size_t covered = 0, advice = 0;
   for (const Finding& each : report.findings) {
-    const bool shown = all || !each.covered_by || each.severity != Severity::note;
     if (each.covered_by) ++covered;
-    if (!shown) continue;
-    out += std::string(enum_name(each.severity)) + ": " + title(each.anomaly) + " on " + each.resource + "\n  " +
-           each.explanation + ".\n";
+    else if (!counts(each)) ++advice;
+    if (!all && !counts(each)) continue;
+    out += label(each) + ": " + title(each.anomaly) + " on " + each.resource + "\n  " + each.explanation + ".\n";
     if (each.covered_by) out += "  Covered by: " + *each.covered_by + ".\n";
     else if (counts(each)) out += "  Nothing covers it.\n";
     if (each.advice) out += "  To do: " + *each.advice + ".\n";
     out += '\n';
   }
-  return out + std::to_string(report.sagas.size()) + " sagas, " + std::to_string(report.uncovered) +
-         " findings that nothing covers, " + std::to_string(covered) + " covered\n";
+  out += std::to_string(report.sagas.size()) + " sagas, " + std::to_string(report.uncovered) +
+         " findings that nothing covers, " + std::to_string(covered) + " covered";
+  if (advice > 0) out += ", " + std::to_string(advice) + " of advice";
+  return out + '\n';
 }
 
 std::string report_json(const Report& report) { return to_json(report); }

@@ -202,7 +202,18 @@ TEST(Report, CountsWhatIsCoveredAndShowsItOnDemand) {
   EXPECT_EQ(report.worst(), 0);
   EXPECT_THAT(report_text(report), Not(HasSubstr("lost update")));
   EXPECT_THAT(report_text(report), HasSubstr("2 sagas, 0 findings that nothing covers, 2 covered"));
+  EXPECT_THAT(report_text(report, true), HasSubstr("covered: lost update"));
   EXPECT_THAT(report_text(report, true), HasSubstr("Covered by: commutative update."));
+  EXPECT_THAT(report_text(report, true), Not(HasSubstr("note: ")));
+}
+
+TEST(Report, AdviceIsCountedAndShownOnDemandAsSuch) {
+  Report report;
+  report.findings.emplace_back();
+  report.findings[0].anomaly = Anomaly::step_order;
+  report.findings[0].advice = "put it behind the pivot";
+  EXPECT_EQ(report_text(report), "0 sagas, 0 findings that nothing covers, 0 covered, 1 of advice\n");
+  EXPECT_THAT(report_text(report, true), HasSubstr("advice: step order on "));
 }
 
 TEST(Report, IsJsonThatCanBeReadAgainAndPutsTheWorstFirst) {

@@ -5,6 +5,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "base/text.h"
+#include "skald/controls.h"
 #include "skald/json.h"
 
 namespace skald {
@@ -51,6 +52,7 @@ void JsonLog::write(Observer::Level level, std::string_view message, std::string
   json::write_string(line, is_utf8(message) ? message : cut_text(message, message.size()));
   if (!fields.empty()) line.append(",").append(fields);
   line += '}';
+  if (has_controls(line)) line = escape_controls(line);  // somebody may watch it on a terminal
   logger_->log(name.level, spdlog::string_view_t(line.data(), line.size()));
 }
 

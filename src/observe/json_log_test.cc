@@ -35,6 +35,11 @@ TEST_F(JsonLogTest, EscapesWhatStrangersWrote) {
   EXPECT_EQ(json::parse(line).at("message").as_string(), "a \"quote\"\nand {} %v ?");
 }
 
+TEST_F(JsonLogTest, DrivesNoTerminal) {
+  log_.write(Observer::Level::info, "\u202ekim\u009b2J", "\"donor\":\"a\u2028b\"");
+  EXPECT_THAT(out_.str(), testing::HasSubstr(R"("message":"\u202ekim\u009b2J","donor":"a\u2028b"})"));
+}
+
 TEST_F(JsonLogTest, LeavesOutWhatIsBelowItsLevel) {
   log_.write(Observer::Level::debug, "chatter", "");
   EXPECT_EQ(out_.str(), "");

@@ -21,6 +21,7 @@ StopSignals::StopSignals() {
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
 }
 
 bool StopSignals::wait(Duration longest) {

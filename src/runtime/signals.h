@@ -7,7 +7,8 @@ namespace skald::runtime {
 
 // One per program, made on its first thread before there are others: they inherit
 // that SIGTERM and SIGINT are blocked. Also ignores SIGPIPE, since every write
-// here looks at its result.
+// here looks at its result, and SIGHUP: a server outlives its terminal, and settings are
+// read at its start alone.
 class StopSignals {
  public:
   StopSignals();

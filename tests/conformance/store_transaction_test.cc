@@ -30,9 +30,16 @@ TEST_P(StoreTransaction, UndoesEverythingWhenTheBodyThrowsAndPassesTheExceptionO
   EXPECT_EQ(items(), "");
 }
 
-TEST_P(StoreTransaction, ThatDoesNothingIsFine) {
-  db().write("nothing", [](Transaction&) {});
-  db().read([](Transaction&) {});
+TEST_P(StoreTransaction, ThatDoesNothingRunsOnceAndChangesNothing) {
+  db().write("put", [&](Transaction& tx) { put(tx, "a", 1); });
+  std::vector<std::string> ran;
+  db().write("nothing", [&](Transaction&) { ran.emplace_back("write"); });
+  db().read([&](Transaction&) { ran.emplace_back("read"); });
+  EXPECT_EQ(ran, (std::vector<std::string>{"write", "read"}));
+  expect_error<Refused>("NO", [&] { db().write("nothing", [](Transaction&) { throw Refused("NO", "no"); }); });
+  EXPECT_EQ(items(), "a=1");
+  db().write("put", [&](Transaction& tx) { put(tx, "b", 2); });
+  EXPECT_EQ(items(), "a=1 b=2") << "an empty one leaves the database as usable as it was";
 }
 
 TEST_P(StoreTransaction, SeesItsOwnWritesAndEnqueuedOnes) {

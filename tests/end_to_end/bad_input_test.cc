@@ -3,6 +3,7 @@
 
 #include "end_to_end/skald_process.h"
 #include "http/raw_client.h"
+#include "skald/controls.h"
 #include "support/test_database.h"
 
 namespace skald::test {
@@ -59,6 +60,42 @@ TEST_F(BadInputTest, SqlInEveryFieldIsTextOrRefusedAndNothingElse) {
   for (const std::string target : {"/api/outbox?key=", "/api/outbox?type=", "/api/dead-letters?reason="})
     EXPECT_EQ(server_.request("GET", target + encoded).status, 200) << target;
   EXPECT_EQ(server_.request("GET", "/donation/donations").status, 200);
+}
+
+// With them one name looks like another, or drives the terminal that shows it.
+TEST_F(BadInputTest, NamesWithCharactersThatSteerAreRefused) {
+  for (const std::string nasty : {"\x1b[2J", "\u009b2J", "\u202e", "\u2066", "\u200f", "\u2028", "\u2029"}) {
+    const std::string name = to_json("kim" + nasty + "lee");
+    const auto refused = [&](const std::string& target, const std::string& body) {
+      const HttpAnswer answer = server_.request("POST", target, body);
+      EXPECT_EQ(answer.status, 422) << target << body << answer.body;
+    };
+    const std::string gift = R"({"requestId":"r","amount":5,"currency":"EUR",)";
+    refused("/donation/donations", gift + R"("message":"x","donor":)" + name + "}");
+    refused("/donation/donations", gift + R"("donor":"kim","message":)" + name + "}");
+    refused("/order/products", R"({"sku":"a","price":1,"currency":"EUR","stock":1,"name":)" + name + "}");
+    refused("/order/orders", R"({"sku":"a","quantity":1,"customer":)" + name + "}");
+    refused("/booking/courses", "{\"name\":" + name + "}");
+    refused("/booking/bookings", R"({"slotId":"01K9Z3V5W7X9Y1A3C5E7G9J1K3","players":1,"customer":)" + name + "}");
+    const auto token =
+        run_skald({"token", "--role", "customer", "--subject", "kim" + nasty, "--data", folder_.path().string()});
+    EXPECT_NE(token.status, 0);
+    EXPECT_FALSE(has_controls(token.err, "\n")) << token.err;
+  }
+  const HttpAnswer lines =
+      server_.request("POST", "/donation/donations",
+                      R"({"requestId":"r","donor":"kim","amount":5,"currency":"EUR","message":"two\nlines"})");
+  EXPECT_EQ(lines.status, 201) << lines.body;
+}
+
+// What is typed comes back in the complaint.
+TEST_F(BadInputTest, AComplaintOfTheProgramSteersNoTerminal) {
+  for (const std::string nasty : {"\x1b[2J", "\u009b2J", "\u202e"})
+    for (const char* how : {"--json", "--help"}) {
+      const auto complained = run_skald({"outbox", "list", "--status" + nasty, how});
+      EXPECT_EQ(complained.status, 2);
+      EXPECT_FALSE(has_controls(complained.err, "\n\t")) << complained.err;
+    }
 }
 
 TEST_F(BadInputTest, TooMuch) {

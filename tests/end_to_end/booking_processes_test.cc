@@ -15,8 +15,9 @@ class BookingProcesses : public testing::Test {
  protected:
   void serve(const std::string& service) {
     processes_[service] = std::make_unique<SkaldServer>(
-        std::vector<std::string>{"--services", service, "--data", (folder_.path() / service).string(), "--db",
-                                 databases_[service].url(), "--bus", nats_.url(), "--outbox-backoff-first", "500ms"});
+        std::vector<std::string>{"--services", service, "--data", (folder_.path() / service).string(), "--bus",
+                                 nats_.url(), "--outbox-backoff-first", "500ms"},
+        SkaldServer::Variables{{"SKALD_DB", databases_[service].url()}});
   }
   void kill(const std::string& service) {
     processes_.at(service)->kill_hard();

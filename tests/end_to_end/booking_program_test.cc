@@ -16,8 +16,9 @@ class BookingProgram : public testing::TestWithParam<Dialect> {
   std::unique_ptr<SkaldServer> serve() {
     std::vector<std::string> arguments = {"--services", "booking,course,notify,user-api", "--data",
                                           folder_.path().string()};
-    if (scratch_) arguments.insert(arguments.end(), {"--db", scratch_->url()});
-    return std::make_unique<SkaldServer>(arguments);
+    SkaldServer::Variables variables;
+    if (scratch_) variables["SKALD_DB"] = scratch_->url();
+    return std::make_unique<SkaldServer>(arguments, variables);
   }
   std::vector<std::string> demo(const std::string& rate, const std::string& seconds) {
     return {"demo", "booking", "--data", folder_.path().string(), "--rate", rate, "--seconds", seconds, "--json"};

@@ -102,9 +102,9 @@ class TracedProcesses : public testing::Test {
   void serve(const std::string& service, bool traced = true) {
     std::vector<std::string> arguments = {"--services", service,    "--data", (folder_.path() / service).string(),
                                           "--bus",      nats_.url()};
-    if (service != "user-api") arguments.insert(arguments.end(), {"--db", databases_[service].url()});
     SkaldServer::Variables variables;
     if (traced) variables = {{"SKALD_OTLP_ENDPOINT", collector_.url("")}, {"SKALD_OTLP_HEADERS", "api-key=hush-hush"}};
+    if (service != "user-api") variables["SKALD_DB"] = databases_[service].url();
     processes_[service] = std::make_unique<SkaldServer>(arguments, variables);
   }
   void until(const std::function<bool()>& ready, const std::string& what) {

@@ -16,6 +16,19 @@ void Noted::count(std::string_view metric, std::int64_t by) {
   counts_[std::string(metric)] += by;
 }
 
+void Noted::timing(std::string_view metric, Duration) {
+  const std::lock_guard lock(mutex_);
+  ++timings_[std::string(metric)];
+}
+
+std::map<std::string, int> Noted::timed(const std::string& prefix) const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, int> out;
+  for (const auto& [metric, times] : timings_)
+    if (metric.starts_with(prefix)) out.emplace(metric, times);
+  return out;
+}
+
 void Noted::log(Level, std::string_view message, std::string_view fields) {
   const std::lock_guard lock(mutex_);
   lines_.emplace_back(message, fields);

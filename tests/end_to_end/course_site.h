@@ -25,14 +25,18 @@ namespace skald::test {
 class Noted final : public Observer {
  public:
   void count(std::string_view metric, std::int64_t by = 1) override;
+  void timing(std::string_view metric, Duration took) override;
   void log(Level, std::string_view message, std::string_view fields) override;
   std::int64_t of(const std::string& metric) const;
+  // How often each of those that begin so was timed.
+  std::map<std::string, int> timed(const std::string& prefix) const;
   // The fields of the lines with this message.
   std::vector<std::string> lines(const std::string& message) const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::int64_t> counts_;
+  std::map<std::string, int> timings_;
   std::vector<std::pair<std::string, std::string>> lines_;
 };
 

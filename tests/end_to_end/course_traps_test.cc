@@ -37,6 +37,15 @@ TEST_P(CourseTraps, AReserveTakesSeatsAndTellsItsBookingAndTheCopies) {
   expect_invariants();
 }
 
+// Two figures of one round trip would be one figure under two names.
+TEST_P(CourseTraps, EachRoundTripOfAReserveIsTimedUnderOneName) {
+  const std::string id = offer(4);
+  reserve("b1", id, 3);
+  EXPECT_EQ(noted_.timed("course_"),
+            (std::map<std::string, int>{
+                {"course_reserve_seconds", 1}, {"course_slot_query_seconds", 1}, {"course_slot_update_seconds", 1}}));
+}
+
 TEST_P(CourseTraps, TheLastSeatMakesItFullAndAReleaseAvailableAgain) {
   const std::string id = offer(4);
   reserve("b1", id, 3);

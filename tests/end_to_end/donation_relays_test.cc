@@ -1,8 +1,10 @@
 // Whole engines, with their threads, side by side on one database.
+#include <atomic>
 #include <condition_variable>
 
 #include "bus/in_process/in_process_bus.h"
 #include "donation_site.h"
+#include "runtime/wakeup.h"
 
 namespace skald::test {
 namespace {
@@ -34,7 +36,8 @@ class Arrivals {
 struct Member {
   Member(Env env, std::unique_ptr<Database> opened, Arrivals& arrivals)
       : db(std::move(opened)), engine(env, *db, {}), routes(env, http::Authenticator(env, std::nullopt), "test") {
-    bus.subscribe("donation.*", [&arrivals](std::span<const Message> messages) {
+    bus.subscribe("donation.*", [this, &arrivals](std::span<const Message> messages) {
+      sent += static_cast<int>(messages.size());
       for (const Message& message : messages) arrivals.record(message);
       return Outcome::ok();
     });
@@ -42,30 +45,57 @@ struct Member {
     engine.start();
   }
 
+  std::atomic<int> sent = 0;
   std::unique_ptr<Database> db;
   InProcessBus bus;
   Engine engine;
   http::Routes routes;
 };
 
+void expect_in_use(const std::function<std::unique_ptr<Database>()>& open) {
+  try {
+    open();
+    ADD_FAILURE() << "a second owner of one file";
+  } catch (const Unavailable& error) {
+    EXPECT_EQ(error.code(), "DATABASE_IN_USE");
+  }
+}
+
+// Until each of them owns a good part of the partitions: some of the donors are then its own.
+void wait_for_a_share(Member& member, std::size_t members) {
+  constexpr std::int64_t kShare = 8;
+  for (int i = 0; i < 12'000; ++i) {
+    const auto workers = member.engine.workers();
+    const bool shared = std::ranges::all_of(workers, [](const WorkerView& one) { return one.running >= kShare; });
+    if (workers.size() == members && shared) return;
+    runtime::Wakeup().wait(5ms);
+  }
+  ADD_FAILURE() << "the partitions were not shared within a minute";
+}
+
 class RelayProof : public ::testing::TestWithParam<Dialect> {};
 SKALD_ON_BOTH_DATABASES(RelayProof);
 
 TEST_P(RelayProof, SkipLocked_NRelaysNoDouble) {
-  constexpr int kDonations = 400, kDonors = 25;
+  constexpr int kRelays = 4, kDonations = 400, kDonors = 100;
   const auto clock = system_clock();
   const auto random = system_random();
   const Env env{*clock, *random, silent_observer()};
   const TemporaryFolder folder;
   std::unique_ptr<ScratchPostgres> server;
   if (GetParam() == Dialect::postgres) server = std::make_unique<ScratchPostgres>();
+  const auto open = [&] {
+    return server ? open_postgres(env, {.url = server->url(), .connections = 6})
+                  : open_sqlite(env, {.path = (folder.path() / "skald.db").string()});
+  };
   Arrivals arrivals;
   std::vector<std::unique_ptr<Member>> members;
-  for (int i = 0; i < (server ? 4 : 1); ++i) {
-    auto db = server ? open_postgres(env, {.url = server->url(), .connections = 6})
-                     : open_sqlite(env, {.path = (folder.path() / "skald.db").string()});
-    members.push_back(std::make_unique<Member>(env, std::move(db), arrivals));
+  for (int i = 0; i < kRelays; ++i) {
+    // On SQLite there is never a second relay: its file has one owner, and the others are turned away.
+    if (i > 0 && !server) expect_in_use(open);
+    else members.push_back(std::make_unique<Member>(env, open(), arrivals));
   }
+  for (const auto& member : members) wait_for_a_share(*member, members.size());
   for (int i = 0; i < kDonations; ++i) {
     Request request;
     request.method = "POST";
@@ -77,6 +107,7 @@ TEST_P(RelayProof, SkipLocked_NRelaysNoDouble) {
   }
   EXPECT_TRUE(arrivals.wait_for(kDonations));
   for (auto& member : members) member->engine.stop();
+  for (auto& member : members) EXPECT_GT(member->sent, 0) << "a relay had nothing to do, so that nothing was shown";
 
   EXPECT_EQ(arrivals.times().size(), static_cast<std::size_t>(kDonations)) << "none is lost";
   for (const auto& [id, times] : arrivals.times()) EXPECT_EQ(times, 1) << id;

@@ -35,8 +35,8 @@ class GatewayTest : public testing::Test {
   void start(const std::string& name, SkaldServer::Variables variables = {}) {
     std::vector<std::string> arguments = {"--services", name,     "--bus",
                                           nats_.url(),  "--data", (folder_.path() / name).string()};
-    if (name != "user-api") arguments.insert(arguments.end(), {"--db", databases_[name].url()});
     if (name == "user-api") variables["SKALD_AUTH_SECRET"] = kSecret;
+    else variables["SKALD_DB"] = databases_[name].url();
     processes_[name] = std::make_unique<SkaldServer>(arguments, variables);
   }
   void kill_hard(const std::string& name) { processes_.at(name)->kill_hard(); }
@@ -84,6 +84,19 @@ class GatewayTest : public testing::Test {
   std::map<std::string, std::unique_ptr<SkaldServer>> processes_;
   std::string admin_, kim_;
 };
+
+TEST_F(GatewayTest, DoctorWorksBesideAProcessWithoutADatabase) {
+  const auto looked = [&] {
+    return run_skald({"doctor", "--data", (folder_.path() / "user-api").string()}, {{"SKALD_AUTH_SECRET", kSecret}});
+  };
+  const CommandResult healthy = looked();
+  EXPECT_EQ(healthy.status, 0) << healthy.out << healthy.err;
+  EXPECT_THAT(healthy.out, HasSubstr("services user-api, database none, bus nats://"));
+  kill_hard("course");
+  const CommandResult ill = looked();
+  EXPECT_EQ(ill.status, 1) << ill.out;
+  EXPECT_THAT(ill.out, HasSubstr("fail  ready: NOT_READY: course"));
+}
 
 TEST_F(GatewayTest, ABookingGoesThroughAllProcessesAndItsStreamTellsIt) {
   const std::string slot = offer(4);

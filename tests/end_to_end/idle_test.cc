@@ -62,8 +62,8 @@ void expect_one_round_trip_per_second(const std::string& services, int engines) 
   const ScratchPostgres database;
   const auto [host, port] = postgres_address(database.url());
   const FaultProxy proxy(host, port);
-  SkaldServer server(
-      {"--services", services, "--data", folder.path().string(), "--db", proxy.postgres_url(database.url())});
+  SkaldServer server({"--services", services, "--data", folder.path().string()},
+                     {{"SKALD_DB", proxy.postgres_url(database.url())}});
   EXPECT_EQ(server.request("GET", "/readyz").status, 200);
   let_pass(2);
   const int before = proxy.round_trips();

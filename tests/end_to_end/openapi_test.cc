@@ -118,6 +118,7 @@ TEST_F(OpenApiTest, EveryPathAnswersAsItSays) {
             server_.request("GET", "/donation/donations/r1").json().at("outbox").at("id").as_string().c_str()},
            {"/api/sagas", order.at("sagaId").as_string().c_str()},
            {"/api/story", order.at("id").as_string().c_str()},
+           {"/docs/errors", "KEY_REUSED"},
            {"/order/products", "lamp"},
            {"/order/orders", order.at("id").as_string().c_str()}};
   document_ = server_.request("GET", "/openapi.json").json();

@@ -65,6 +65,18 @@ Rows collect(sqlite3_stmt* statement, int& code) {
   return Rows(std::move(cells), columns, static_cast<std::int64_t>(rows), std::move(arena));
 }
 
+// What the system said, where it did.
+std::string system_error(sqlite3* db) {
+  const int code = sqlite3_system_errno(db);
+  return code == 0 ? "" : ": " + std::string(std::strerror(code));
+}
+
+// The file that it is about; a damaged one must be found among several.
+std::string file_of(sqlite3* db) {
+  const char* name = sqlite3_db_filename(db, "main");
+  return name == nullptr || *name == '\0' ? "the database in memory" : "the database file " + std::string(name);
+}
+
 }  // namespace
 
 Connection::Connection(const std::string& path, Mode mode, bool full_sync) {
@@ -73,7 +85,8 @@ Connection::Connection(const std::string& path, Mode mode, bool full_sync) {
   const int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
   db_.reset(raw);
   if (code != SQLITE_OK)
-    throw Unavailable("DATABASE_UNAVAILABLE", "cannot open the database file " + path + ": " + sqlite3_errmsg(raw));
+    throw Unavailable("DATABASE_UNAVAILABLE",
+                      "cannot open the database file " + path + ": " + sqlite3_errmsg(raw) + system_error(raw));
   sqlite3_extended_result_codes(raw, 1);
   sqlite3_busy_timeout(raw, 5000);
   sqlite3_set_authorizer(raw, &Connection::authorize, this);
@@ -169,9 +182,12 @@ void Connection::fail(int code) {
     case SQLITE_FULL: throw Unavailable("DISK_FULL", "the disk is full: " + text);
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
-    case SQLITE_NOMEM: throw Unavailable("DATABASE_UNAVAILABLE", text);
+    case SQLITE_NOMEM:
+      throw Unavailable("DATABASE_UNAVAILABLE", file_of(db_.get()) + " fails: " + text + system_error(db_.get()));
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: throw Corrupt("DATABASE_CORRUPT", text);
+    case SQLITE_NOTADB:
+      throw Corrupt("DATABASE_CORRUPT", file_of(db_.get()) + " is damaged: " + text +
+                                            "; stop the server, keep a copy of it, and put back the last good one");
     case SQLITE_READONLY: throw Error("WRITE_IN_READ", "writing inside of read() is refused: use write()");
     case SQLITE_AUTH:
       throw Error("TRANSACTION_CONTROL",
