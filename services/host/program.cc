@@ -17,8 +17,7 @@ std::string own_token(const Program& program, Duration good_for) {
   if (secret.empty()) secret = cli::DataFolder(program.settings.text("data")).existing_secret("secret").value_or("");
   if (secret.empty()) return "";
   const Time now = program.env.clock.now();
-  return http::sign_token(secret,
-                          {"skald-cli", Role::admin, now, now + good_for, cli::token_names(program.settings)});
+  return http::sign_token(secret, {"skald-cli", Role::admin, now, now + good_for, cli::token_names(program.settings)});
 }
 
 std::string token_in(const std::string& path) {
