@@ -72,13 +72,16 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
     switch (fate_of(entry, in, out.send.size())) {
       case Fate::local: out.local.push_back(entry); continue;  // the key goes on in this transaction
       case Fate::claimed:
-      case Fate::grouped:
         if (has_place(out, entry)) {
           out.claimed.push_back(entry);
-          continue;  // so does it here
+          continue;  // so does it here: all of its partition are claimed
         }
         out.no_room.insert(entry.partition);
         break;
+      case Fate::grouped:
+        if (has_place(out, entry)) out.claimed.push_back(entry);
+        else out.no_room.insert(entry.partition);
+        break;  // a later one of its key may be no suspect, and would be run before it
       case Fate::careful: out.careful.push_back(entry); break;
       case Fate::send:
         out.send.push_back(entry);

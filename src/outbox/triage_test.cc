@@ -159,7 +159,7 @@ TEST_F(TriageTest, AKeyBehindABlockingDeadLetterWaits) {
 }
 
 TEST_F(TriageTest, AfterADeathEventsAreClaimedTogetherAndAfterAnotherInSmallGroups) {
-  for (int i = 0; i < 10; ++i) add(std::string(1, static_cast<char>('a' + i)), "k", "local");
+  for (int i = 0; i < 10; ++i) add(std::string(1, static_cast<char>('a' + i)), "k" + std::to_string(i), "local");
   careful.insert(entries[0].partition);
   const Triage once = run();
   EXPECT_TRUE(once.local.empty());
@@ -170,6 +170,13 @@ TEST_F(TriageTest, AfterADeathEventsAreClaimedTogetherAndAfterAnotherInSmallGrou
   EXPECT_EQ(twice.no_room.size(), 1u);
   entries[0].crashes = 0;
   EXPECT_EQ(ids(run().claimed), "a") << "no suspect beside one that is none";
+}
+
+TEST_F(TriageTest, NothingOfItsKeyIsRunBeforeASuspectThatIsClaimed) {
+  add("a", "k", "local").crashes = 2;
+  add("b", "k", "local");
+  EXPECT_EQ(ids(run().claimed), "a");
+  EXPECT_EQ(ids(run().local), "");
 }
 
 TEST_F(TriageTest, ABusThatIsDownKeepsItsKeysWaitingAndNoOthers) {
