@@ -22,7 +22,7 @@ constexpr double kSettledWithin = 60;
 constexpr Duration kFilledWithin = 60s, kStormMax = 1h;
 constexpr std::size_t kFaultsShown = 20, kStuckShown = 100;
 
-struct Figures {
+struct StormFigures {
   std::string setup;
   int kills = 0;
   double storm_seconds = 0, settled_after = 0;
@@ -36,13 +36,13 @@ std::size_t average(const std::vector<Census>& counts, std::size_t Census::* mem
   return counts.empty() ? 0 : sum / counts.size();
 }
 
-class Storm {
+class KillStorm {
  public:
-  Storm(const Options& options, const StormSetup& setup) : options_(options), random_(options.seed), site_(setup) {
+  KillStorm(const Options& options, const StormSetup& setup) : options_(options), random_(options.seed), site_(setup) {
     figures_.setup = setup.name();
   }
 
-  Figures run() {
+  StormFigures run() {
     StormTraffic traffic(site_, kLive);
     fill(traffic);
     rage(traffic);
@@ -122,7 +122,7 @@ class Storm {
   const Options options_;
   std::mt19937 random_;
   StormSite site_;
-  Figures figures_;
+  StormFigures figures_;
   std::vector<std::string> faults_;
 };
 
@@ -142,11 +142,11 @@ std::string min_and_average(const std::vector<Census>& counts, std::size_t Censu
   return std::to_string(least) + "/" + std::to_string(average(counts, member));
 }
 
-void print_table(const std::vector<Figures>& all) {
+void print_table(const std::vector<StormFigures>& all) {
   std::printf("\n%-15s %5s %6s | in flight at a kill, min/avg | %7s %6s %12s  %s\n", "", "kills", "in s", "settled",
               "parked", "dead letters", "verdict");
   std::printf("%-15s %5s %6s | %13s %14s | %7s\n", "", "", "", "orders", "donations", "after s");
-  for (const Figures& one : all)
+  for (const StormFigures& one : all)
     std::printf("%-15s %5d %6.1f | %13s %14s | %7.1f %6zu %12zu  %s\n", one.setup.c_str(), one.kills, one.storm_seconds,
                 min_and_average(one.at_kill, &Census::orders).c_str(),
                 min_and_average(one.at_kill, &Census::donations).c_str(), one.settled_after, one.parked,
@@ -156,14 +156,14 @@ void print_table(const std::vector<Figures>& all) {
 }  // namespace
 
 int run_storm(const Options& options) {
-  std::vector<Figures> all;
+  std::vector<StormFigures> all;
   for (const StormSetup& setup : setups_of(options)) {
     std::printf("%s: %d kills in %d s, seed %u\n", setup.name().c_str(), options.kills, options.seconds, options.seed);
-    all.push_back(Storm(options, setup).run());
+    all.push_back(KillStorm(options, setup).run());
     std::fflush(stdout);
   }
   print_table(all);
-  return !all.empty() && std::ranges::all_of(all, [](const Figures& one) { return one.faults == 0; }) ? 0 : 1;
+  return !all.empty() && std::ranges::all_of(all, [](const StormFigures& one) { return one.faults == 0; }) ? 0 : 1;
 }
 
 }  // namespace skald::chaos

@@ -38,7 +38,7 @@ struct ProcessOptions {
   std::string provider;  // the URL of the sandbox
   std::int64_t lease_ms = 3000, beat_ms = 1000, call_timeout_ms = 2000;
   Doom doom = {};
-  std::string crash_notes;  // a folder that a process shares with the one whose place it takes
+  std::string crash_notes;  // the name of files that a process shares with the one whose place it takes
 };
 BOOST_DESCRIBE_STRUCT(ProcessOptions, (), (database, provider, lease_ms, beat_ms, call_timeout_ms, doom, crash_notes))
 

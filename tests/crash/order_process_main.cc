@@ -29,8 +29,8 @@ std::unique_ptr<Database> open(Env env, const std::string& address) {
 
 // An engine that knows of them keeps its notes there.
 template <class Options>
-void keep_crash_notes(Options& options, const std::string& folder) {
-  if constexpr (requires { options.crash_notes; }) options.crash_notes = folder;
+void keep_crash_notes(Options& options, const std::string& files) {
+  if constexpr (requires { options.crash_notes; }) options.crash_notes = files;
 }
 
 EngineOptions engine_options(const ProcessOptions& options) {

@@ -23,7 +23,7 @@ std::unique_ptr<ServedProcess> Scene::start(Doom doom, int place) const {
                                .beat_ms = pace_.beat_ms,
                                .call_timeout_ms = pace_.call_timeout_ms,
                                .doom = std::move(doom),
-                               .crash_notes = notes.string()};
+                               .crash_notes = (notes / "crash").string()};
   return std::make_unique<ServedProcess>(std::vector<std::string>{SKALD_ORDER_PROCESS, to_json(options)});
 }
 
