@@ -16,7 +16,7 @@ bool Ledger::in_a_file(std::string_view id) const {
 void Ledger::check_dead_letters() {
   letters_dirty_ = false;
   stage_.look([&](Transaction& tx) {
-    const Rows letters = tx.query("SELECT id, state, reason FROM skald_dead_letter");
+    const Rows letters = tx.query("SELECT id, state, reason, payload FROM skald_dead_letter");
     for (std::size_t i = 0; i < letters.size(); ++i) {
       const auto state = letters.get<std::string>(i, 1), reason = letters.get<std::string>(i, 2);
       std::string& before = letter_states_[letters.get<std::string>(i, 0)];
@@ -26,6 +26,9 @@ void Ledger::check_dead_letters() {
                            : reason == "INTEGRITY" ? Marker::dead_integrity
                            : reason == "CRASHED"   ? Marker::dead_crashed
                                                    : Marker::dead_retries_exhausted);
+        if (reason == "CRASHED" && temper_of(letters.get<std::string>(i, 3)) != Temper::poison)
+          broken("I5", "event " + letters.get<std::string>(i, 0) +
+                           " is blamed for deaths of its workers that it did not cause");
       }
       before = state;
     }

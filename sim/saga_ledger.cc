@@ -51,6 +51,11 @@ void SagaLedger::check_waits(Transaction& tx) const {
       "SELECT s.id || ' ' || s.type FROM skald_saga s WHERE s.live = 1 AND s.owner IS NULL AND s.wake_at IS NULL AND "
       "s.status <> 'NEEDS_HELP' AND NOT EXISTS (SELECT 1 FROM skald_saga c WHERE c.parent = s.id AND c.live = 1)");
   if (!forgotten.empty()) broken("I5", "nobody will ever go on with saga " + forgotten.get<std::string>(0, 0));
+  const Rows blamed = tx.query(
+      "SELECT id || ' ' || type FROM skald_saga WHERE error_code = 'CRASHED' AND state NOT LIKE '%\"kills\":true%'");
+  if (!blamed.empty())
+    broken("I5",
+           "saga " + blamed.get<std::string>(0, 0) + " is blamed for deaths of its workers that it did not cause");
   const Rows twice = tx.query(
       "SELECT type || ' ' || key FROM skald_saga WHERE live = 1 AND key <> '' AND parent = '' GROUP BY type, key "
       "HAVING COUNT(*) > 1");

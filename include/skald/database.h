@@ -270,9 +270,9 @@ class Database {
     bool operator==(const Session&) const = default;
   };
   virtual std::vector<Session> sessions() const { return {}; }
-  // Ends those that still live and returns once they are gone; throws Unavailable
-  // (SESSIONS_REMAIN) where the server could not end them in time.
-  virtual void end_sessions(std::span<const Session>) {}
+  // Tells the server to end those that still live. Waits a moment, and not for long: false while one
+  // of them is still there. Ask again then.
+  virtual bool end_sessions(std::span<const Session>) { return true; }
 
  protected:
   virtual Rows run_alone(std::string_view sql, std::span<const Param> params) {

@@ -34,22 +34,25 @@ class Steps;
 struct EngineOptions {
   OutboxOptions outbox = {};
   std::string fallback_file = {};      // the second net for dead letters; empty: none
+  // A dying process notes the step or handler that it died in, in a file of this name and its pid behind it; the next
+  // one to start here reads it. Installs handlers for the signals of crashes. Empty: none.
+  std::string crash_notes = {};
   // Wakes a person; called from the engine's threads, must not block or throw.
   std::function<void(std::string_view code, std::string_view text)> alert = {};
-  int saga_threads = 4;           // that run sagas which their starters have left
+  int saga_threads = 4;  // that run sagas which their starters have left
   // How long an undo, a call without an answer or a step behind the pivot is tried before the saga needs help.
   Duration saga_patience = std::chrono::minutes(5);
   Duration saga_retention = std::chrono::days(30);  // of ended sagas, and of barriers
-  bool record_history = false;    // of what sagas read and write, for the checker
+  bool record_history = false;  // of what sagas read and write, for the checker
   Duration history_retention = std::chrono::hours(24);
-  bool works = true;              // false: only emits; other processes deliver
+  bool works = true;  // false: only emits; other processes deliver
 };
 
 struct WorkerView {
   std::string id, host;
   std::int64_t pid = 0;
   Time heartbeat_at{};
-  std::int64_t running = 0;       // partitions that it owns
+  std::int64_t running = 0;  // partitions that it owns
 };
 BOOST_DESCRIBE_STRUCT(WorkerView, (), (id, host, pid, heartbeat_at, running))
 
@@ -63,7 +66,7 @@ class Engine {
   // Brings the engine's schema up to date. `db` is no other engine's; it and what
   // `env` refers to must outlive the engine.
   Engine(Env env, Database& db, EngineOptions options);
-  ~Engine();                      // stops, if nobody has
+  ~Engine();  // stops, if nobody has
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 

@@ -49,6 +49,8 @@ struct OutboxOptions {
   std::size_t batch = 1024;           // entries in one transaction
   std::size_t in_flight_max = 256;   // sends under way
   Duration retention = 7 * 24h;      // of COMPLETED entries
+  // When what was parked because it kills its workers (CRASHED) is tried again; then it is a person's.
+  std::vector<Duration> crash_retries = {10min, 1h, 6h};
 };
 
 // Work that is due every so often, once across all processes of a database.

@@ -32,12 +32,14 @@ EngineOptions engine_options(const cli::Settings& settings, Installation::Purpos
   out.outbox.hash_key = settings.text("outbox.hash_key");
   out.outbox.lease = settings.duration("outbox.lease");
   out.outbox.retention = settings.duration("outbox.retention");
+  out.outbox.crash_retries = settings.durations("crash.retries");
   out.saga_threads = static_cast<int>(settings.integer("sagas.threads"));
   out.saga_patience = settings.duration("sagas.patience");
   out.saga_retention = settings.duration("sagas.retention");
   out.record_history = settings.enabled("history.record");
   out.history_retention = settings.duration("history.retention");
   out.fallback_file = (fs::path(settings.text("data")) / ("dead-letters" + own)).string();
+  out.crash_notes = (fs::path(settings.text("data")) / ("crash" + own)).string();
   if (alerts != nullptr)
     out.alert = [alerts](std::string_view code, std::string_view text) { alerts->raise(code, text); };
   out.works = purpose != Installation::Purpose::inspect;

@@ -146,7 +146,8 @@ std::string value_name(Kind kind) {
     case Kind::integer:
     case Kind::fraction: return " N";
     case Kind::boolean: return "";
-    case Kind::list: return " LIST";
+    case Kind::list:
+    case Kind::durations: return " LIST";
     case Kind::duration: return " TIME";
     default: return " NAME";
   }

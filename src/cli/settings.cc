@@ -41,6 +41,27 @@ bool is_choice(std::string_view choices, std::string_view text) {
 
 bool within(std::int64_t value, const Setting& setting) { return value >= setting.low && value <= setting.high; }
 
+bool is_duration(const Setting& setting, std::string_view text) {
+  const auto value = parse_duration(text);
+  return value && *value >= std::chrono::seconds(setting.low) && *value <= std::chrono::seconds(setting.high);
+}
+
+constexpr std::string_view kNever = "never";
+
+// Separated by commas.
+std::vector<std::string> words_of(std::string_view rest) {
+  std::vector<std::string> out;
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    std::string_view word = rest.substr(0, comma);
+    rest.remove_prefix(std::min(rest.size(), comma + 1));
+    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    word = word.substr(0, word.find_last_not_of(' ') + 1);
+    if (!word.empty()) out.emplace_back(word);
+  }
+  return out;
+}
+
 bool fits(const Setting& setting, std::string_view text) {
   switch (setting.kind) {
     case Kind::integer: {
@@ -50,9 +71,12 @@ bool fits(const Setting& setting, std::string_view text) {
     case Kind::fraction: return parse_fraction(text).has_value();
     case Kind::boolean: return parse_boolean(text).has_value();
     case Kind::choice: return is_choice(setting.choices, text);
-    case Kind::duration: {
-      const auto value = parse_duration(text);
-      return value && *value >= std::chrono::seconds(setting.low) && *value <= std::chrono::seconds(setting.high);
+    case Kind::duration: return is_duration(setting, text);
+    case Kind::durations: {
+      const auto words = words_of(text);
+      return text == kNever || (!words.empty() && std::ranges::all_of(words, [&](const std::string& word) {
+               return is_duration(setting, word);
+             }));
     }
     case Kind::secret:
       if (text.empty()) return true;
@@ -131,17 +155,12 @@ bool Settings::enabled(std::string_view path) const { return *parse_boolean(at(p
 Duration Settings::duration(std::string_view path) const { return *parse_duration(at(path).text); }
 std::string_view Settings::origin(std::string_view path) const { return at(path).origin; }
 
-std::vector<std::string> Settings::list(std::string_view path) const {
-  std::vector<std::string> out;
-  std::string_view rest = at(path).text;
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    std::string_view word = rest.substr(0, comma);
-    rest.remove_prefix(std::min(rest.size(), comma + 1));
-    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
-    word = word.substr(0, word.find_last_not_of(' ') + 1);
-    if (!word.empty()) out.emplace_back(word);
-  }
+std::vector<std::string> Settings::list(std::string_view path) const { return words_of(at(path).text); }
+
+std::vector<Duration> Settings::durations(std::string_view path) const {
+  std::vector<Duration> out;
+  if (at(path).text == kNever) return out;
+  for (const std::string& word : list(path)) out.push_back(*parse_duration(word));
   return out;
 }
 

@@ -19,7 +19,7 @@ namespace skald::cli {
 // What is shorter can be guessed by whoever sees what it signs.
 inline constexpr std::int64_t kSecretBytesMin = 16;
 
-enum class Kind { text, secret, url, integer, fraction, boolean, choice, list, duration };
+enum class Kind { text, secret, url, integer, fraction, boolean, choice, list, duration, durations };
 
 struct Setting {
   std::string_view path;       // "donation.webhook"
@@ -63,6 +63,7 @@ class Settings {
   double fraction(std::string_view path) const;  // from 0 to 1
   bool enabled(std::string_view path) const;
   Duration duration(std::string_view path) const;
+  std::vector<Duration> durations(std::string_view path) const;  // none where it says "never"
   std::vector<std::string> list(std::string_view path) const;
 
   // For a person: no secrets, and of URLs no passwords, paths or queries.

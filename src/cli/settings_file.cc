@@ -44,7 +44,7 @@ std::optional<std::string> spelled(const toml::node& node, Kind kind) {
     const auto truth = node.value_exact<bool>();
     return truth ? std::optional<std::string>(*truth ? "true" : "false") : std::nullopt;
   }
-  if (kind == Kind::list && node.is_array()) {
+  if ((kind == Kind::list || kind == Kind::durations) && node.is_array()) {
     std::string out;
     for (const toml::node& element : *node.as_array()) {
       const auto text = element.value_exact<std::string>();

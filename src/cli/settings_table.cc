@@ -35,6 +35,9 @@ constexpr Setting kSettings[] = {
      kSecretBytesMin, 1024},
     {"outbox.lease", Kind::duration, "3s", "how long a silent worker keeps its share (PostgreSQL)", 2, 300},
     {"outbox.retention", Kind::duration, "7d", "how long completed entries are kept", 60, 3'650 * 86'400},
+    {"crash.retries", Kind::durations, "10m,1h,6h",
+     "when a step or handler that killed its process three times is tried again, alone; never: a person decides", 1,
+     3'650 * 86'400},
     {"donation.webhook", Kind::url, "", "where donations are announced; empty: nowhere", 0, 2048},
     {"donation.webhook_secret", Kind::secret, "",
      "signs announcements: whsec_ and base64, or raw; empty: one is made in the data folder", kSecretBytesMin, 1024},
@@ -98,6 +101,7 @@ std::string allowed_values(const Setting& setting) {
     case Kind::duration:
       return "a time such as 500ms, 30s, 5m, 24h or 7d, from " + std::to_string(setting.low) + "s to " +
              std::to_string(setting.high) + "s";
+    case Kind::durations: return "times such as 10m,1h,6h, separated by commas, or never";
     case Kind::choice: {
       std::string out = "one of ";
       for (const char c : setting.choices) out += c == '|' ? std::string(", ") : std::string(1, c);

@@ -6,6 +6,7 @@
 #include "skald/id.h"
 #include "skald/json.h"
 #include "store/tables/audit.h"
+#include "store/tables/blame.h"
 #include "store/tables/dead_letter.h"
 #include "store/tables/outbox.h"
 
@@ -111,8 +112,10 @@ bool Undertaker::bury_in_file(const Burial& burial) {
   return true;
 }
 
-void replay(Transaction& tx, Random& random, std::string_view id, std::string_view actor,
-            const std::function<void(Transaction&, const Entry&)>& also) {
+namespace {
+
+void bring_back(Transaction& tx, Random& random, std::string_view id, std::string_view actor,
+                const std::function<void(Transaction&, const Entry&)>& also) {
   const auto letter = letters::find_locked(tx, id);
   if (!letter) throw NotFound("DEAD_LETTER_NOT_FOUND", "there is no dead letter " + std::string(id));
   if (!letters::resolve(tx, id, letters::State::REPLAYED, ""))
@@ -133,6 +136,20 @@ void replay(Transaction& tx, Random& random, std::string_view id, std::string_vi
   tables::audit::insert(tx, random, actor, "dead-letter.replay", id, "");
 }
 
+}  // namespace
+
+void replay(Transaction& tx, Random& random, std::string_view id, std::string_view actor,
+            const std::function<void(Transaction&, const Entry&)>& also) {
+  tables::blame::clear(tx, tables::blame::Kind::event, id);
+  bring_back(tx, random, id, actor, also);
+}
+
+void try_again_alone(Transaction& tx, Random& random, std::string_view id,
+                     const std::function<void(Transaction&, const Entry&)>& also) {
+  bring_back(tx, random, id, "skald", also);
+  tx.execute("UPDATE skald_outbox SET crashes = $2 WHERE id = $1", id, tables::blame::kDeathsAlone);
+}
+
 void discard(Transaction& tx, Random& random, std::string_view id, std::string_view actor, std::string_view reason) {
   const auto letter = letters::find_locked(tx, id);
   if (!letter) throw NotFound("DEAD_LETTER_NOT_FOUND", "there is no dead letter " + std::string(id));
@@ -140,6 +157,7 @@ void discard(Transaction& tx, Random& random, std::string_view id, std::string_v
     throw Conflict("NOT_DEAD",
                    "the dead letter " + std::string(id) + " was already " + std::string(enum_name(letter->state)));
   letters::unblock_key(tx, id);
+  tables::blame::clear(tx, tables::blame::Kind::event, id);
   tables::audit::insert(tx, random, actor, "dead-letter.discard", id, reason);
 }
 

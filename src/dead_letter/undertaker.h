@@ -70,6 +70,9 @@ Import import_fallback_file(Env env, Database& db, const std::string& path, std:
 // `also` runs in the transaction with the entry as it is after it.
 void replay(Transaction& tx, Random& random, std::string_view id, std::string_view actor,
             const std::function<void(Transaction&, const Entry&)>& also);
+// As replay(), of one that was parked because it kills its workers: it is run alone, and what was counted against it stays.
+void try_again_alone(Transaction& tx, Random& random, std::string_view id,
+                     const std::function<void(Transaction&, const Entry&)>& also);
 void discard(Transaction& tx, Random& random, std::string_view id, std::string_view actor, std::string_view reason);
 
 }  // namespace skald::dead_letter

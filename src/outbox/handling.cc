@@ -16,6 +16,7 @@ Message Handling::message_of(const Entry& entry) const {
 
 void Handling::call(Transaction& tx, const Consumer& consumer, const Message& message,
                     std::optional<Span>& span) const {
+  const CrashNotes::Running running(notes_, kEventNote, message.event.id);
   span = begin_span(env_, message.event.traceparent, Span::Kind::consumer, {"handle ", message.event.type});
   if (!span) return consumer.handle(tx, message);
   span->attributes = {{"messaging.message.id", message.event.id},

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "env/crash_note.h"
 #include "outbox/routing.h"
 #include "skald/env.h"
 #include "skald/outbox.h"
@@ -13,11 +14,14 @@
 
 namespace skald::outbox {
 
+// In a crash note.
+inline constexpr char kEventNote = 'e';
+
 class Handling {
  public:
-  // `routing` and `options` outlive it.
-  Handling(Env env, const Routing& routing, const OutboxOptions& options)
-      : env_(env), routing_(routing), options_(options) {}
+  // What it is given outlives it. `notes`: where what kills this process is noted; null: nowhere.
+  Handling(Env env, const Routing& routing, const OutboxOptions& options, const CrashNotes* notes)
+      : env_(env), routing_(routing), options_(options), notes_(notes) {}
 
   Message message_of(const Entry& entry) const;
 
@@ -36,6 +40,7 @@ class Handling {
   Env env_;
   const Routing& routing_;
   const OutboxOptions& options_;
+  const CrashNotes* notes_;
 };
 
 }  // namespace skald::outbox

@@ -53,13 +53,13 @@ class Lander::Call {
 };
 
 Lander::Lander(Env env, Database& db, const Membership& membership, const Routing& routing, Relay& relay,
-               const OutboxOptions& options, std::function<void(std::uint64_t)> wake)
+               const OutboxOptions& options, std::function<void(std::uint64_t)> wake, const CrashNotes* notes)
     : env_(env),
       db_(db),
       membership_(membership),
       relay_(relay),
       options_(options),
-      handling_(env, routing, options),
+      handling_(env, routing, options, notes),
       wake_(std::move(wake)) {}
 
 void Lander::land(std::span<const Message> messages) {

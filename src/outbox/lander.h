@@ -33,7 +33,7 @@ class Lander {
  public:
   // Everything outlives it. `wake` is called with the partitions (a bit each) of what waits.
   Lander(Env env, Database& db, const Membership& membership, const Routing& routing, Relay& relay,
-         const OutboxOptions& options, std::function<void(std::uint64_t)> wake);
+         const OutboxOptions& options, std::function<void(std::uint64_t)> wake, const CrashNotes* notes = nullptr);
 
   // Returns when all of it is committed.
   void land(std::span<const Message> messages);

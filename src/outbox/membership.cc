@@ -5,6 +5,7 @@
 #include "env/seam.h"
 #include "skald/id.h"
 #include "skald/json.h"
+#include "store/tables/blame.h"
 #include "store/tables/partition.h"
 #include "store/tables/saga.h"
 #include "store/tables/worker.h"
@@ -15,6 +16,16 @@ namespace {
 using tables::partition::Ownership;
 
 constexpr auto kIdle = std::chrono::hours(1);
+// How soon sessions that did not end at once are looked for again.
+constexpr Duration kResistingAgainIn = 50ms;
+
+// What the dead worker had in hand is due, and suspect; what it had marked alone is counted.
+void release_work_of_dead(Transaction& tx, std::string_view worker) {
+  tables::saga::release_all(tx, worker, true);
+  for (const auto& [kind, id, blame] : tables::blame::count_death(tx, worker))
+    if (kind == tables::blame::Kind::saga && blame.pause() > Duration::zero())
+      tables::saga::put_off(tx, id, tx.now() + blame.pause());
+}
 
 }  // namespace
 
@@ -47,21 +58,24 @@ Membership::Result Membership::run_once() {
   if (pulse.sagas_adrift && seam::holds(seam::Rule::adrift_sagas_released))
     db_.write("release sagas", [](Transaction& tx) { tables::saga::release_adrift(tx); });
   const auto dead = observe(pulse.beats, sent, env_.clock.steady());
-  if (!dead.empty()) take_over(dead);
+  resisting_ = dead.empty() ? std::set<std::string>() : take_over(dead);
   // What was released is due now, and not when the next beat finds it.
   const auto saga_due_in = pulse.sagas_adrift || !dead.empty() ? Duration::zero() : pulse.saga_due_in;
   const std::size_t workers = pulse.beats.size() - dead.size();
   if (pulse.partitions_changed || workers != workers_seen_ || !dead.empty()) share_out(workers);
   workers_seen_ = workers;
-  return {options_.beat, pulse.live, saga_due_in};
+  return {resisting_.empty() ? options_.beat : std::min(options_.beat, kResistingAgainIn), pulse.live, saga_due_in};
 }
 
 Membership::View Membership::join(Transaction& tx) {
   View view;
   view.worker = id_;
   if (kind_ == Kind::sole) {
-    tables::saga::release_everything(tx);
-    for (const auto& other : tables::worker::all(tx)) tables::worker::remove(tx, other.id);
+    for (const auto& other : tables::worker::all(tx)) {
+      release_work_of_dead(tx, other.id);
+      tables::worker::remove(tx, other.id);
+    }
+    tables::saga::release_adrift(tx);
     for (const Ownership& seen : tables::partition::all(tx)) {
       if (const auto fence = tables::partition::take(tx, seen, id_))
         view.shares.push_back({seen.id, *fence, !seen.owner.empty(), false});
@@ -77,6 +91,7 @@ void Membership::drop_everything() {
                     "\"worker\":\"" + id_ + "\"");
   joined_ = false;
   others_.clear();
+  resisting_.clear();
   workers_seen_ = 0;
   publish(View{});
 }
@@ -106,32 +121,49 @@ std::vector<std::string> Membership::observe(const std::vector<std::pair<std::st
   return dead;
 }
 
-void Membership::take_over(const std::vector<std::string>& dead) {
+// Those of the dead whose sessions are not all gone yet. They keep their row locks, so nothing of theirs can be
+// taken; nobody waits for them here, or this worker's own lease would end meanwhile.
+std::set<std::string> Membership::take_over(const std::vector<std::string>& dead) {
+  std::set<std::string> resisting;
   const auto workers = db_.read_result([](Transaction& tx) { return tables::worker::all(tx); });
   for (const auto& worker : workers) {
     if (std::ranges::find(dead, worker.id) == dead.end()) continue;
-    if (seam::holds(seam::Rule::old_backends_terminated))
-      db_.end_sessions(from_json<std::vector<Database::Session>>(worker.sessions));
-    std::lock_guard changing(changing_);
-    View next = *view();
-    const std::size_t before = next.shares.size();
-    db_.write("take over", [&](Transaction& tx) {
-      next.shares.resize(before);
-      must_count(tx);
-      tables::worker::remove(tx, worker.id);
-      tables::saga::release_all(tx, worker.id, true);
-      for (const Ownership& seen : tables::partition::all(tx)) {
-        if (seen.owner != worker.id) continue;
-        if (const auto fence = tables::partition::take(tx, seen, id_))
-          next.shares.push_back({seen.id, *fence, true, false});
-      }
-    });
-    env_.observer.count("worker_take_overs_total");
-    env_.observer.log(Observer::Level::warn, "took over the work of a worker that stopped beating",
-                      "\"worker\":\"" + id_ + "\",\"dead\":\"" + worker.id +
-                          "\",\"partitions\":" + std::to_string(next.shares.size() - before));
-    publish(std::move(next));
+    const bool ended = !seam::holds(seam::Rule::old_backends_terminated) ||
+                       db_.end_sessions(from_json<std::vector<Database::Session>>(worker.sessions));
+    if (ended) take_over_from(worker.id);
+    else resisting.insert(worker.id);
   }
+  for (const std::string& worker : resisting) {
+    if (resisting_.contains(worker)) continue;
+    env_.observer.count("worker_sessions_resist_total");
+    env_.observer.log(Observer::Level::warn,
+                      "a worker is gone, and its database sessions are not: its work is taken over once the server has "
+                      "ended them",
+                      "\"worker\":\"" + id_ + "\",\"dead\":\"" + worker + "\"");
+  }
+  return resisting;
+}
+
+void Membership::take_over_from(const std::string& dead) {
+  std::lock_guard changing(changing_);
+  View next = *view();
+  const std::size_t before = next.shares.size();
+  db_.write("take over", [&](Transaction& tx) {
+    next.shares.resize(before);
+    must_count(tx);
+    tables::worker::remove(tx, dead);
+    release_work_of_dead(tx, dead);
+    for (const Ownership& seen : tables::partition::all(tx)) {
+      if (seen.owner != dead) continue;
+      if (const auto fence = tables::partition::take(tx, seen, id_))
+        next.shares.push_back({seen.id, *fence, true, false});
+    }
+  });
+  env_.observer.count("worker_take_overs_total");
+  env_.observer.log(Observer::Level::warn, "took over the work of a worker that stopped beating",
+                    "\"worker\":\"" + id_ + "\",\"dead\":\"" + dead +
+                        "\",\"partitions\":" + std::to_string(next.shares.size() - before));
+  publish(std::move(next));
 }
 
 // Takes what is nobody's up to a fair share, and marks the surplus as leaving.
@@ -177,6 +209,7 @@ void Membership::leave() {
   db_.write("leave", [&](Transaction& tx) {
     tables::partition::release_all(tx, id_);
     tables::saga::release_all(tx, id_, false);
+    tables::blame::lift_all(tx, id_);
     tables::worker::remove(tx, id_);
   });
 }

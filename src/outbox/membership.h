@@ -4,7 +4,8 @@
 // cannot beat stops by its own monotonic clock, counted from *sending* the last
 // good beat; a taker must have seen an unchanged beat for a whole lease on its own
 // clock. A taken partition's fence counts up, and the dead worker's database
-// sessions are ended first, so that a stopped process holds no row locks.
+// sessions are ended first, so that a stopped process holds no row locks. Sessions that
+// do not end at once are looked for again at the next beat; the work of others is taken meanwhile.
 // Sole: on SQLite one process owns the file; it adopts everything and never beats.
 //
 // run_once() is called by one thread, everything else by any.
@@ -66,7 +67,8 @@ class Membership {
   void drop_everything();
   std::vector<std::string> observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant sent,
                                    Instant answered);
-  void take_over(const std::vector<std::string>& dead);
+  std::set<std::string> take_over(const std::vector<std::string>& dead);
+  void take_over_from(const std::string& dead);
   void share_out(std::size_t workers);
   void publish(View view);
   std::string sessions_text() const;
@@ -87,6 +89,7 @@ class Membership {
   std::string id_;
   std::size_t workers_seen_ = 0;
   std::map<std::string, Seen> others_;
+  std::set<std::string> resisting_;   // dead, with sessions that the server has not ended yet
 
   std::mutex changing_;           // held while what is owned changes, in the database and here
   mutable std::mutex mutex_;      // guards the two below

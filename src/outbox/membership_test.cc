@@ -3,10 +3,12 @@
 #include "outbox/membership.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "store/sqlite/database.h"
 #include "store/tables/saga.h"
 #include "store/tables/schema.h"
+#include "store/tables/worker.h"
 #include "support/hand_clock.h"
 #include "support/test_database.h"
 
@@ -55,6 +57,27 @@ TEST_F(MembershipTest, SagasThatBelongToNobodyAreDueWithTheVeryBeatThatFindsThem
   taker_.run_once();
   start_saga("a worker that was never seen");
   EXPECT_EQ(taker_.run_once().saga_due_in, Duration::zero());
+}
+
+TEST_F(MembershipTest, AWorkerWhoseSessionDoesNotEndHoldsUpNeitherItsTakerNorAnother) {
+  const auto third_database = open_postgres(env_, {.url = database_->address(), .connections = 1});
+  Membership dies_too(env_, *third_database, {"host", 3}, Membership::Kind::leased, options_);
+  dies_.run_once();
+  dies_too.run_once();
+  taker_.run_once();
+  const auto resisting = static_cast<pid_t>(other_database_->sessions().front().pid);
+  ASSERT_EQ(kill(resisting, SIGSTOP), 0) << "a server of this machine, and its user's or root's";
+  for (Duration waited{}; waited <= options_.lease; waited += options_.beat) {
+    clock_.advance(options_.beat);
+    taker_.run_once();
+  }
+  const auto workers = [&] { return db().read_result([](Transaction& tx) { return tables::worker::all(tx).size(); }); };
+  EXPECT_EQ(workers(), 2u) << "one of the dead is gone, and the taker lives";
+  EXPECT_LT(taker_.run_once().again_in, options_.beat) << "and looks again soon";
+  EXPECT_TRUE(taker_.trusted());
+  kill(resisting, SIGCONT);
+  while (workers() > 1) taker_.run_once();
+  EXPECT_EQ(taker_.view()->shares.size(), static_cast<std::size_t>(kPartitions));
 }
 
 TEST(Membership, AWorkerHasNoNameUntilItHasJoined) {

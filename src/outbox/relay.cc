@@ -16,22 +16,32 @@ using seam::Rule;
 using tables::partition::Ownership;
 
 constexpr Duration kIdleMax = std::chrono::seconds(1);
+namespace blame = tables::blame;
+
 constexpr std::size_t kErrorBytesMax = 500;
 constexpr int kCutOffsSpared = 10;
 // What can wait is written down at the latest when there are this many of it.
 constexpr std::size_t kSettledTogether = 64;
 
+// From here on it is tried again after the pauses of a setting, and then a person's.
+void park_crashed(Transaction& tx, const std::string& id, std::span<const Duration> retries) {
+  const auto found = blame::find(tx, blame::Kind::event, std::span(&id, 1));
+  if (found.empty()) return;
+  const auto pause = blame::retry_after(found.begin()->second, retries);
+  blame::park(tx, blame::Kind::event, id, pause ? std::optional(tx.now() + *pause) : std::nullopt);
+}
+
 }  // namespace
 
 Relay::Relay(Env env, Database& db, Membership& membership, const Routing& routing, Undertaker& undertaker,
-             const OutboxOptions& options)
+             const OutboxOptions& options, const CrashNotes* notes)
     : env_(env),
       db_(db),
       membership_(membership),
       routing_(routing),
       undertaker_(undertaker),
       options_(options),
-      handling_(env, routing, options) {}
+      handling_(env, routing, options, notes) {}
 
 Duration Relay::run_once() {
   try {
@@ -53,7 +63,8 @@ Duration Relay::step() {
   follow_membership();
   follow_buses();
   if (!membership_.trusted()) return options_.beat / 10;
-  if (settle() || give_again() || bury_next() || run_claimed() || run_next_single() || hand_over_leaving())
+  if (settle() || lift_alone() || give_again() || bury_next() || run_claimed() || run_next_single() ||
+      hand_over_leaving())
     return Duration::zero();
   if (draining_) return kIdleMax;
   if (take_offers()) return Duration::zero();
@@ -104,6 +115,7 @@ void Relay::follow_membership() {
   std::erase_if(burials_, [&](const Undertaker::Burial& burial) {
     return lost(burial.entry) && in_hand_.erase(burial.entry.id) <= 1;
   });
+  if (alone_ && !in_hand_.contains(alone_->id)) alone_.reset();
 }
 
 void Relay::follow_suspicion() {
@@ -164,6 +176,8 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
     const bool still_ours =
         std::ranges::find(ours, f.entry.partition) != ours.end() && lanes_.at(f.entry.partition).fence == f.begun.fence;
     if (!still_ours && seam::holds(Rule::fence_checked)) continue;
+    Entry entry = f.entry;
+    clear_survivor(tx, entry);
     if (f.outcome.verdict == Verdict::delivered) {
       (f.begun.claimed ? claimed : unclaimed).push_back({f.entry.id, f.took});
       routing_.settle(tx, f.entry, EntryStatus::COMPLETED);
@@ -177,11 +191,10 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
                             {f.entry.attempts, tx.now(), view_->worker, refused ? "REFUSED" : "RETRY", f.took,
                              cut_text(f.outcome.error, kErrorBytesMax)});
     if (refused || exhausted) {
-      dead.push_back({f.entry, refused ? "REFUSED" : "RETRIES_EXHAUSTED", f.outcome.error, blocks_keys()});
+      dead.push_back({entry, refused ? "REFUSED" : "RETRIES_EXHAUSTED", f.outcome.error, blocks_keys()});
     } else {
       const Duration wait = f.outcome.at_once ? Duration::zero()
                                               : backoff(options_, f.entry.attempts, f.outcome.retry_after, env_.random);
-      Entry entry = f.entry;
       if (spared) --entry.attempts;
       tables::outbox::reschedule(tx, entry, tx.now() + wait, cut_text(f.outcome.error, kErrorBytesMax));
     }
@@ -193,10 +206,13 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
 bool Relay::bury_next() {
   if (burials_.empty()) return false;
   const Undertaker::Burial burial = burials_.front();
-  const auto rest = undertaker_.bury(
-      burial,
-      {.still_ours = [&](Transaction& tx) { return owns(tx, burial.entry); },
-       .also = [&](Transaction& tx, const Entry& entry) { routing_.settle(tx, entry, EntryStatus::DEAD_LETTER); }});
+  const auto rest = undertaker_.bury(burial, {.still_ours = [&](Transaction& tx) { return owns(tx, burial.entry); },
+                                              .also =
+                                                  [&](Transaction& tx, const Entry& entry) {
+                                                    routing_.settle(tx, entry, EntryStatus::DEAD_LETTER);
+                                                    if (burial.reason == kCrashed)
+                                                      park_crashed(tx, entry.id, options_.crash_retries);
+                                                  }});
   if (rest == Undertaker::Rest::nowhere) {
     // It stays where it is, and its key waits: tried again like any failure.
     db_.write("keep an unsaved dead letter", [&](Transaction& tx) {
@@ -226,6 +242,7 @@ bool Relay::run_claimed() {
         if (std::ranges::find(ours, entry.partition) != ours.end()) entries.push_back(entry);
       handling_.call_together(tx, entries, spans);
       complete(tx, entries, true);
+      for (Entry& entry : entries) clear_survivor(tx, entry);
     });
   } catch (const Unavailable&) {
     throw;  // the database is away: nobody's fault, tried again
@@ -302,6 +319,7 @@ Duration Relay::idle_time() const {
   for (const auto& [partition, lane] : lanes_)
     if (lane.due) idle = std::clamp<Duration>(*lane.due - now, Duration::zero(), idle);
   if (!finished_.empty()) idle = std::clamp<Duration>(settle_at_ - now, Duration::zero(), idle);
+  if (alone_) idle = std::clamp<Duration>(alone_->until - now, Duration::zero(), idle);
   return idle;
 }
 
@@ -309,7 +327,6 @@ void Relay::take_in_hand(const Entry& entry, bool claimed) {
   Lane& lane = lanes_.at(entry.partition);
   ++lane.under_way;
   in_hand_.emplace(entry.id, InHand{lane.fence, claimed});
-  if (is_last_chance(entry) && !goes_in_order(entry, routing_)) last_chance_ = entry.id;
 }
 
 void Relay::release_from_hand(const Entry& entry) {
@@ -321,7 +338,9 @@ void Relay::release_from_hand(const Entry& entry) {
 // waited for it, and for room not before there is some for many.
 void Relay::release_delivered(const Entry& entry) {
   const auto held = in_hand_.extract(entry.id);
-  if (in_hand_.size() <= options_.in_flight_max / 2 || is_last_chance(entry)) {
+  const bool was_alone = alone_ && alone_->id == entry.id;
+  if (was_alone) alone_.reset();
+  if (in_hand_.size() <= options_.in_flight_max / 2 || was_alone) {
     for (auto& [partition, other] : lanes_)
       if (std::exchange(other.wants_room, false)) other.want_pass();
   }

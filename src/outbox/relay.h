@@ -8,7 +8,7 @@
 // | failure                         | what happens                                    |
 // | handler throws                  | the batch is undone; its events run one by one, the failing one waits for its retry |
 // | process dies in a handler       | the next owner claims what it runs, all together; what was claimed when that one dies, too, |
-// |                                 | is run one by one by its successor, and parked at the third take-over |
+// |                                 | is suspect: store/tables/blame.h |
 // | process dies after a send       | the next owner finds it live and sends it again, same id, same bytes |
 // | partition taken by another      | nothing of this relay's commits: the fence is checked first in every transaction |
 // | database unreachable            | nothing is lost; tried again after a pause      |
@@ -44,10 +44,13 @@
 
 namespace skald::outbox {
 
+// Why a dead letter that kills its workers is one.
+inline constexpr std::string_view kCrashed = "CRASHED";
+
 class Relay {
  public:
   Relay(Env env, Database& db, Membership& membership, const Routing& routing, dead_letter::Undertaker& undertaker,
-        const OutboxOptions& options);
+        const OutboxOptions& options, const CrashNotes* notes = nullptr);
 
   // How long it has nothing to do, unless woken; zero: call again at once. Errors
   // of the database are logged and counted, and give a pause.
@@ -115,7 +118,7 @@ class Relay {
     // Found and decided inside of the transaction:
     tables::outbox::Pending pending;
     Triage work;
-    std::vector<dead_letter::Undertaker::Burial> parked;
+    Blames blames;
     std::unordered_set<std::string> waiting_keys;
     std::vector<Span> spans;
     Time now{};
@@ -152,7 +155,9 @@ class Relay {
   Duration idle_time() const;
 
   void complete(Transaction& tx, std::span<const Entry> entries, bool attempt_counted);
-  void recover(Transaction& tx, const Entry& orphan, std::vector<dead_letter::Undertaker::Burial>& parked);
+  void recover(Transaction& tx, const Entry& orphan, const Blames& blames);
+  void clear_survivor(Transaction& tx, Entry& entry) const;
+  bool lift_alone();
   bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
   void finish(Entry entry, Outcome outcome, Duration took);
@@ -179,7 +184,11 @@ class Relay {
   std::optional<std::vector<Outlet>> outlets_;  // none before the first step: routes come until then
   bool sends_in_order_ = false;  // to one of them at least
   std::unordered_map<std::string, InHand> in_hand_;
-  std::string last_chance_;  // of those, the one that is sent alone: see triage.h
+  struct Alone {
+    std::string id;
+    Instant until{};
+  };
+  std::optional<Alone> alone_;  // of those, the suspect that a death would count against
   std::unordered_map<std::string, int> cut_offs_;  // since an event's bus has last told what became of it
   std::vector<Entry> claimed_;  // to be run together
   std::deque<Entry> singles_;  // to be run one by one

@@ -11,10 +11,6 @@ namespace {
 using dead_letter::Undertaker;
 using seam::Rule;
 
-// An event whose owners keep dying is parked at the third take-over. The first
-// death in a shared batch cannot be put down to one event: it is not counted.
-constexpr int kCrashesMaxLocal = 2;
-
 // What can wait to be settled waits for others, this long.
 constexpr Duration kSettleWithin = std::chrono::milliseconds(50);
 
@@ -102,20 +98,38 @@ void Relay::finish(Entry entry, Outcome outcome, Duration took) {
 }
 
 // An entry that is PROCESSING in a partition of ours, but not in our hands: its
-// owner died. It goes back at once, its attempt counted.
-void Relay::recover(Transaction& tx, const Entry& orphan, std::vector<Undertaker::Burial>& parked) {
+// owner died. It goes back at once; a death is no attempt of its own.
+void Relay::recover(Transaction& tx, const Entry& orphan, const Blames& blames) {
   Entry entry = orphan;
-  if (seam::holds(Rule::crash_counted)) ++entry.crashes;
+  const auto& plan = routing_.plan(entry);
+  // What is for consumers alone is claimed only where the owner before that one died, too.
+  const bool second = entry.crashes == 0 && plan.route == nullptr;
+  entry.crashes += second ? 2 : 1;
   env_.observer.count("outbox_stalled_recovered_total");
   tables::attempt::insert(
       tx, entry.id,
       {entry.attempts, tx.now(), entry.locked_by, "CRASHED", tx.now() - entry.locked_at, "its worker stopped"});
-  const auto& plan = routing_.plan(entry);
-  if (entry.crashes >= (plan.consumers.empty() ? kCrashesMaxSent : kCrashesMaxLocal)) {
-    parked.push_back({entry, "CRASHED", "every worker that took it in hand died", blocks_keys()});
-  } else {
-    tables::outbox::reschedule(tx, entry, tx.now(), "its worker stopped in the middle");
-  }
+  --entry.attempts;
+  const auto blame = blames.find(entry.id);
+  const Duration pause = blame == blames.end() ? Duration::zero() : blame->second.pause();
+  tables::outbox::reschedule(tx, entry, tx.now() + pause, "its worker stopped in the middle");
+}
+
+// Whatever it came to, it has run, and its process lives.
+void Relay::clear_survivor(Transaction& tx, Entry& entry) const {
+  if (is_alone(entry)) tables::blame::clear(tx, tables::blame::Kind::event, entry.id);
+  entry.crashes = 0;
+}
+
+// One that is on its way for long has survived for now: the next may go.
+bool Relay::lift_alone() {
+  if (!alone_ || alone_->until > env_.clock.steady()) return false;
+  const std::string id = std::exchange(alone_, std::nullopt)->id;
+  db_.write("lift a suspect",
+            [&](Transaction& tx) { tables::blame::lift(tx, tables::blame::Kind::event, id, view_->worker); });
+  for (auto& [partition, lane] : lanes_)
+    if (std::exchange(lane.wants_room, false)) lane.want_pass();
+  return true;
 }
 
 }  // namespace skald::outbox

@@ -110,18 +110,6 @@ TEST_P(RelayOrderTest, WhereAnOwnerDiedWhatIsHandledIsClaimedTogetherFirst) {
   EXPECT_NE(relay_.orderly() & bit(), 0u) << "it has been looked through";
 }
 
-TEST_P(RelayOrderTest, WhatWasClaimedWhenAnotherDiedIsRunAlone) {
-  for (const char* id : {"e1", "e2"}) emit(id, "local");
-  change("UPDATE skald_outbox SET status = 1, attempts = 1, locked_by = 'dead'");
-  while (entry("e1").crashes == 0) relay_.run_once();
-  while (handled_ == 0) relay_.run_once();
-  EXPECT_EQ(handled_, 1);
-  EXPECT_EQ(status_of("e2"), EntryStatus::PROCESSING) << "it waits for e1";
-  run();
-  EXPECT_EQ(handled_, 2);
-  EXPECT_EQ(status_of("e2"), EntryStatus::COMPLETED);
-}
-
 TEST_P(RelayOrderTest, WhereOneOfManyThatWereClaimedFailsTheOthersAreHandled) {
   run();
   relay_.be_careful(bit());

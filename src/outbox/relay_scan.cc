@@ -16,10 +16,10 @@ constexpr Duration kRestOfEach = 400us, kRestMax = 40ms;
 constexpr std::size_t kSharersMax = 2;
 
 bool begins_in(const Triage& work, int partition) {
-  for (const auto* list : {&work.claimed, &work.careful, &work.send, &work.orphans, &work.forged}) {
+  for (const auto* list : {&work.claimed, &work.careful, &work.send, &work.orphans, &work.forged, &work.condemned}) {
     if (std::ranges::find(*list, partition, &Entry::partition) != list->end()) return true;
   }
-  return false;
+  return work.alone && work.alone->partition == partition;
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ bool Relay::scan_sends(Page& page) {
   if (!sends_in_order_) return false;
   db_.read([&](Transaction& tx) { sort_out(tx, page, Fences::looked_at); });
   const Triage& work = page.work;
-  return work.local.empty() && work.claimed.empty() && work.careful.empty() && work.orphans.empty() &&
+  return work.local.empty() && work.claimed.empty() && work.careful.empty() && work.orphans.empty() && !work.alone &&
          std::ranges::all_of(work.send, [&](const Entry& entry) { return goes_in_order(entry, routing_); });
 }
 
@@ -128,15 +128,18 @@ void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
     page.waiting_keys.insert(keys.begin(), keys.end());
     if ((suspected >> position.partition & 1) != 0) page.careful.insert(position.partition);
   }
+  std::vector<std::string> marked;
+  for (const Entry& entry : page.pending.entries)
+    if (is_alone(entry)) marked.push_back(entry.id);
+  page.blames = tables::blame::find(tx, tables::blame::Kind::event, marked);
   const std::size_t room = options_.in_flight_max - std::min(options_.in_flight_max, in_hand_.size());
   page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_,
-                      options_.hash_key, page.now, room, in_hand_.contains(last_chance_)},
+                      options_.hash_key, page.now, room, page.blames, alone_.has_value(), env_.random.next()},
                      page.waiting_keys);
 }
 
 // May run several times: everything in `page` but its question is made anew.
 void Relay::work_on_page(Transaction& tx, Page& page) {
-  page.parked.clear();
   page.work = Triage{};
   sort_out(tx, page, Fences::locked);
   handling_.call_together(tx, page.work.local, page.spans);
@@ -146,8 +149,12 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
     if (!goes_in_order(entry, routing_)) claims.push_back(entry.id);
   for (const auto* list : {&page.work.claimed, &page.work.careful})
     for (const Entry& entry : *list) claims.push_back(entry.id);
+  if (page.work.alone) {
+    claims.push_back(page.work.alone->id);
+    tables::blame::mark(tx, tables::blame::Kind::event, page.work.alone->id, view_->worker);
+  }
   tables::outbox::claim(tx, claims, view_->worker);
-  for (const Entry& orphan : page.work.orphans) recover(tx, orphan, page.parked);
+  for (const Entry& orphan : page.work.orphans) recover(tx, orphan, page.blames);
 }
 
 void Relay::advance_lanes(const Page& page) {
@@ -180,9 +187,11 @@ void Relay::advance_lanes(const Page& page) {
 void Relay::begin_work(Page& page) {
   handling_.note_delivered(page.work.local.size(), page.begun, page.spans);
   for (const Entry& orphan : page.work.orphans) lanes_.at(orphan.partition).want_pass();
-  for (Undertaker::Burial& burial : page.parked) {
-    take_in_hand(burial.entry);
-    burials_.push_back(std::move(burial));
+  for (Entry& entry : page.work.condemned) {
+    take_in_hand(entry);
+    const int deaths = page.blames.find(entry.id)->second.counted;
+    burials_.push_back({std::move(entry), std::string(kCrashed),
+                        "it killed the worker " + std::to_string(deaths) + " times", blocks_keys()});
   }
   for (Entry& entry : page.work.forged) {
     take_in_hand(entry);
@@ -197,6 +206,15 @@ void Relay::begin_work(Page& page) {
     ++entry.attempts;
     take_in_hand(entry);
     singles_.push_back(std::move(entry));
+  }
+  if (page.work.alone) {
+    Entry& entry = *page.work.alone;
+    ++entry.attempts;
+    take_in_hand(entry);
+    alone_ = {entry.id, env_.clock.steady() + tables::blame::alone_for(entry.crashes)};
+    const auto& plan = routing_.plan(entry);
+    if (plan.consumers.empty() && plan.route != nullptr) send(entry);
+    else singles_.push_back(std::move(entry));
   }
   for (Entry& entry : page.work.send) {
     ++entry.attempts;

@@ -8,26 +8,48 @@ namespace {
 
 using seam::Rule;
 
-enum class Fate { local, claimed, careful, send, orphan, forged, under_way, too_early, no_room, no_bus };
+enum class Fate {
+  local,
+  claimed,
+  grouped,
+  careful,
+  send,
+  alone,
+  condemned,
+  orphan,
+  forged,
+  under_way,
+  too_early,
+  no_room,
+  no_bus
+};
 
-Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends, bool last_chance_taken) {
+Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   const bool under_way = in.in_hand.contains(entry.id);
   if (under_way) return Fate::under_way;
   if (entry.status == EntryStatus::PROCESSING && !seam::holds(Rule::orphans_recovered)) return Fate::under_way;
   if (entry.status == EntryStatus::FAILED && entry.next_retry_at > in.now) return Fate::too_early;
   if (!verify(entry, in.hash_key)) return Fate::forged;
   if (entry.status == EntryStatus::PROCESSING) return Fate::orphan;
+  const auto blame = in.blames.find(entry.id);
+  if (blame != in.blames.end() && blame->second.is_condemned()) return Fate::condemned;
   const auto& plan = in.routing.plan(entry);
   // Claimed now, it would spend its attempts on a bus that is known to be down.
   if (plan.route != nullptr && !plan.route->bus->is_ready() && seam::holds(Rule::bus_waited_for)) return Fate::no_bus;
+  if (is_alone(entry) && !goes_in_order(entry, in.routing)) return Fate::alone;
   if (!plan.consumers.empty() || plan.route == nullptr) {
-    // An entry with a route goes through its consumers one by one first; one that
-    // has killed an owner is never run among others again.
-    if (entry.crashes > 0 || plan.route != nullptr) return Fate::careful;
+    if (plan.route != nullptr) return Fate::careful;  // through its consumers one by one first
+    if (entry.crashes > 0) return Fate::grouped;
     return in.careful.contains(entry.partition) ? Fate::claimed : Fate::local;
   }
-  const bool waits_alone = last_chance_taken && is_last_chance(entry) && !goes_in_order(entry, in.routing);
-  return sends < in.send_max && !waits_alone ? Fate::send : Fate::no_room;
+  return sends < in.send_max ? Fate::send : Fate::no_room;
+}
+
+// Either what nobody suspects, or a small group of suspects.
+bool has_place(const Triage& out, const Entry& entry) {
+  if (out.claimed.empty()) return true;
+  const bool group = out.claimed.front().crashes > 0;
+  return group == (entry.crashes > 0) && (!group || out.claimed.size() < tables::blame::kGroup);
 }
 
 }  // namespace
@@ -39,7 +61,7 @@ bool goes_in_order(const Entry& entry, const Routing& routing) {
 
 Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_keys) {
   Triage out;
-  bool last_chance_taken = in.last_chance_in_hand;
+  std::vector<Entry> alone;
   waiting_keys.insert(in.blocked_keys.begin(), in.blocked_keys.end());
   for (const Entry& entry : in.entries) {
     const std::string& key = entry.event.key;
@@ -47,15 +69,23 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
       out.behind.insert(entry.partition);
       continue;
     }
-    switch (fate_of(entry, in, out.send.size(), last_chance_taken)) {
+    switch (fate_of(entry, in, out.send.size())) {
       case Fate::local: out.local.push_back(entry); continue;  // the key goes on in this transaction
-      case Fate::claimed: out.claimed.push_back(entry); continue;  // so does it here
+      case Fate::claimed:
+      case Fate::grouped:
+        if (has_place(out, entry)) {
+          out.claimed.push_back(entry);
+          continue;  // so does it here
+        }
+        out.no_room.insert(entry.partition);
+        break;
       case Fate::careful: out.careful.push_back(entry); break;
       case Fate::send:
         out.send.push_back(entry);
-        last_chance_taken |= is_last_chance(entry);
         if (goes_in_order(entry, in.routing) || !seam::holds(Rule::one_in_flight_per_key)) continue;
         break;
+      case Fate::alone: alone.push_back(entry); break;
+      case Fate::condemned: out.condemned.push_back(entry); break;
       case Fate::orphan: out.orphans.push_back(entry); break;
       case Fate::forged: out.forged.push_back(entry); break;
       case Fate::too_early:
@@ -70,6 +100,9 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
     }
     waiting_keys.insert(key);
   }
+  // One at a time, and after each death perhaps another one.
+  for (const Entry& entry : alone) out.no_room.insert(entry.partition);
+  if (!alone.empty() && !in.alone_in_hand) out.alone = alone[in.chance % alone.size()];
   return out;
 }
 

@@ -15,18 +15,18 @@
 
 #include "outbox/routing.h"
 #include "skald/outbox.h"
+#include "store/tables/blame.h"
 
 namespace skald::outbox {
 
-// A sent event is parked when its owner has died with it in hand so often (not where its bus
-// keeps order: such events are not claimed). Many are in hand
-// at once, and a machine that fails thrice in a row must not park them all: where one more
-// death would be the last, one such event is sent at a time.
-inline constexpr int kCrashesMaxSent = 3;
-inline bool is_last_chance(const Entry& entry) { return entry.crashes + 1 >= kCrashesMaxSent; }
+// Where one more death of its owner would count against it (store/tables/blame.h). What goes to a bus that keeps order is
+// never claimed, so nobody knows of it what its owners died of.
+inline bool is_alone(const Entry& entry) { return entry.crashes >= tables::blame::kDeathsAlone; }
 
 // Whether it is for a bus alone, which keeps the order of what is on its way together.
 bool goes_in_order(const Entry& entry, const Routing& routing);
+
+using Blames = std::map<std::string, tables::blame::Blame, std::less<>>;
 
 // What a relay has begun.
 struct InHand {
@@ -35,28 +35,32 @@ struct InHand {
 };
 
 struct Triage {
-  std::vector<Entry> local;      // for consumers, in order, in this transaction
-  std::vector<Entry> claimed;    // for consumers, in order, but to be claimed first
-  std::vector<Entry> careful;    // the same, and to be run one by one
-  std::vector<Entry> send;       // for a bus
-  std::vector<Entry> orphans;    // a dead owner had them in hand
-  std::vector<Entry> forged;     // content does not match the hash
+  std::vector<Entry> local;  // for consumers, in order, in this transaction
+  std::vector<Entry> claimed;  // for consumers, in order, but to be claimed first: all, or a group of suspects
+  std::vector<Entry> careful;  // the same, and to be run one by one
+  std::vector<Entry> send;  // for a bus
+  std::optional<Entry> alone;  // to be claimed, marked, and handled or sent with no other suspect beside it
+  std::vector<Entry> condemned;  // to be parked
+  std::vector<Entry> orphans;  // a dead owner had them in hand
+  std::vector<Entry> forged;  // content does not match the hash
   std::optional<Time> next_due;  // the earliest retry that was too early
-  std::set<int> no_room;         // partitions with something that may go once fewer are in hand
-  std::set<int> no_bus;          // and with something that may go once its bus is ready
-  std::set<int> behind;          // and with something that waits for an earlier one of its key
+  std::set<int> no_room;  // partitions with something that may go once fewer are in hand
+  std::set<int> no_bus;  // and with something that may go once its bus is ready
+  std::set<int> behind;  // and with something that waits for an earlier one of its key
 };
 
 struct TriageInput {
-  const std::vector<Entry>& entries;                        // by partition, in order
-  const std::vector<std::string>& blocked_keys;             // behind a dead letter
+  const std::vector<Entry>& entries;  // by partition, in order
+  const std::vector<std::string>& blocked_keys;  // behind a dead letter
   const std::unordered_map<std::string, InHand>& in_hand;  // what this relay has under way
-  const std::set<int>& careful;                             // partitions whose owner died
+  const std::set<int>& careful;  // partitions whose owner died
   const Routing& routing;
   std::string_view hash_key;
   Time now;
-  std::size_t send_max;                                     // sends that may still begin
-  bool last_chance_in_hand = false;
+  std::size_t send_max;  // sends that may still begin
+  const Blames& blames;  // of those that have been marked
+  bool alone_in_hand = false;
+  std::uint64_t chance = 0;  // decides which of several goes alone
 };
 
 // `waiting_keys` lives for one pass: keys that an entry of an earlier page holds.

@@ -40,7 +40,7 @@ class TriageTest : public testing::Test {
 
   Triage run() {
     std::unordered_set<std::string> waiting;
-    return triage({entries, blocked, in_hand, careful, routing, "", now, room, last_chance_in_hand}, waiting);
+    return triage({entries, blocked, in_hand, careful, routing, "", now, room, blames, alone_in_hand, chance}, waiting);
   }
 
   static std::string ids(const std::vector<Entry>& list) {
@@ -57,7 +57,9 @@ class TriageTest : public testing::Test {
   std::set<int> careful;
   Time now = from_micros(1000);
   std::size_t room = 10;
-  bool last_chance_in_hand = false;
+  Blames blames;
+  bool alone_in_hand = false;
+  std::uint64_t chance = 0;
 };
 
 TEST_F(TriageTest, OnABusThatKeepsTheirOrderEventsOfAKeyFollowEachOther) {
@@ -83,15 +85,28 @@ TEST_F(TriageTest, SendsOneEventPerKeyAtATime) {
   EXPECT_EQ(ids(run().send), "ac");
 }
 
-TEST_F(TriageTest, OfThoseWhoseNextDeathIsTheLastOneIsSentAtATime) {
-  add("a", "1", "sent").crashes = kCrashesMaxSent - 1;
-  add("b", "2", "sent").crashes = kCrashesMaxSent - 1;
-  add("c", "3", "sent").crashes = kCrashesMaxSent - 2;
-  Triage triage = run();
-  EXPECT_EQ(ids(triage.send), "ac");
-  EXPECT_EQ(triage.no_room.size(), 1u);
-  last_chance_in_hand = true;
+TEST_F(TriageTest, OfThoseThatADeathWouldCountAgainstOneGoesAndChanceSaysWhich) {
+  add("a", "1", "sent").crashes = tables::blame::kDeathsAlone;
+  add("b", "2", "local").crashes = tables::blame::kDeathsAlone + 5;
+  add("c", "3", "sent").crashes = tables::blame::kDeathsAlone - 1;
+  EXPECT_EQ(run().alone->id, "a");
+  EXPECT_EQ(run().no_room.size(), 1u);
   EXPECT_EQ(ids(run().send), "c");
+  chance = 1;
+  EXPECT_EQ(run().alone->id, "b");
+  alone_in_hand = true;
+  EXPECT_FALSE(run().alone);
+}
+
+TEST_F(TriageTest, WhatHasKilledThreeTimesIsParkedOnceForEachTimeAndNotRun) {
+  add("a", "1", "local").crashes = tables::blame::kDeathsAlone;
+  blames["a"] = {.counted = 3};
+  EXPECT_EQ(ids(run().condemned), "a");
+  EXPECT_FALSE(run().alone);
+  blames["a"].parked_at = 3;
+  EXPECT_EQ(run().alone->id, "a") << "it was parked for that, and its time has come again";
+  blames["a"].counted = 4;
+  EXPECT_EQ(ids(run().condemned), "a");
 }
 
 TEST_F(TriageTest, LocalEventsOfOneKeyFollowEachOtherInOneTransaction) {
@@ -143,17 +158,18 @@ TEST_F(TriageTest, AKeyBehindABlockingDeadLetterWaits) {
   EXPECT_TRUE(run().local.empty());
 }
 
-TEST_F(TriageTest, AfterADeathEventsAreClaimedAndAfterAnotherTheyRunOneByOne) {
-  add("a", "k", "local");
-  add("b", "k", "local");
+TEST_F(TriageTest, AfterADeathEventsAreClaimedTogetherAndAfterAnotherInSmallGroups) {
+  for (int i = 0; i < 10; ++i) add(std::string(1, static_cast<char>('a' + i)), "k", "local");
   careful.insert(entries[0].partition);
   const Triage once = run();
   EXPECT_TRUE(once.local.empty());
-  EXPECT_EQ(ids(once.claimed), "ab");
-  for (Entry& entry : entries) entry.crashes = 1;
+  EXPECT_EQ(ids(once.claimed), "abcdefghij");
+  for (Entry& entry : entries) entry.crashes = 2;
   const Triage twice = run();
-  EXPECT_TRUE(twice.claimed.empty());
-  EXPECT_EQ(ids(twice.careful), "a");
+  EXPECT_EQ(ids(twice.claimed), "abcdefgh");
+  EXPECT_EQ(twice.no_room.size(), 1u);
+  entries[0].crashes = 0;
+  EXPECT_EQ(ids(run().claimed), "a") << "no suspect beside one that is none";
 }
 
 TEST_F(TriageTest, ABusThatIsDownKeepsItsKeysWaitingAndNoOthers) {

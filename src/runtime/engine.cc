@@ -14,12 +14,14 @@
 #include "outbox/membership.h"
 #include "outbox/relay.h"
 #include "runtime/announcement_gap.h"
+#include "runtime/crash_report.h"
 #include "runtime/housekeeping.h"
 #include "runtime/loop.h"
 #include "runtime/receiving.h"
 #include "runtime/saga_threads.h"
 #include "runtime/steps.h"
 #include "runtime/story.h"
+#include "store/tables/blame.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
 #include "store/tables/worker.h"
@@ -36,6 +38,7 @@ constexpr Duration kStuckAfter = std::chrono::seconds(30);
 // A saga's remote call may take its time.
 constexpr Duration kStuckCallAfter = std::chrono::minutes(5);
 constexpr Duration kForever = std::chrono::hours(1);
+constexpr std::size_t kRetriedTogether = 16;
 
 outbox::Identity identity_of_process() {
   char host[256] = "localhost";
@@ -62,17 +65,20 @@ class Engine::Threads {
         emitter_(
             options_.outbox, routing_, [this](std::uint64_t partitions) { wake(partitions); },
             [this](std::uint64_t partitions) { return partitions & ~own_partitions(); }),
+        notes_(options_.crash_notes.empty() ? nullptr : std::make_unique<CrashNotes>(options_.crash_notes)),
         file_(options_.fallback_file.empty() ? nullptr : std::make_unique<FallbackFile>(options_.fallback_file)),
         undertaker_(env, db, file_.get(), [this](std::string_view code, std::string_view text) { alert(code, text); }),
         membership_(env, db, identity_of_process(),
                     db.dialect() == Dialect::sqlite ? outbox::Membership::Kind::sole : outbox::Membership::Kind::leased,
                     options_.outbox),
-        relay_(env, db, membership_, routing_, undertaker_, options_.outbox),
-        lander_(env, db, membership_, routing_, relay_, options_.outbox,
-                [this](std::uint64_t partitions) { wake(partitions); }),
+        relay_(env, db, membership_, routing_, undertaker_, options_.outbox, notes_.get()),
+        lander_(
+            env, db, membership_, routing_, relay_, options_.outbox,
+            [this](std::uint64_t partitions) { wake(partitions); }, notes_.get()),
         jobs_(env, db),
         sagas_(env, db, {[this] { return worker_for_sagas(); }, [this] { db_.announce(std::vector<int>{0}); }},
-               {options_.saga_threads, options_.saga_patience, options_.record_history}),
+               {options_.saga_threads, options_.saga_patience, options_.record_history, options_.outbox.crash_retries,
+                notes_.get()}),
         receiving_(env, [this] { return receivable_partitions(); }),
         relaying_(
             env, "relay", [this] { return relay(); },
@@ -88,6 +94,7 @@ class Engine::Threads {
       announcing_.wake();
     });
     for (Job& job : runtime::housekeeping(db_, options_)) jobs_.add(std::move(job));
+    jobs_.add({"skald.crashed", std::chrono::minutes(1), [this] { retry_crashed(); }});
   }
 
   ~Threads() {
@@ -98,8 +105,10 @@ class Engine::Threads {
 
   void start() {
     buses_ = routing_.buses();
+    if (notes_) runtime::report_crashes(env_, db_, *notes_);
     if (options_.works) {
       membership_.run_once();  // a database that cannot be worked on shows here, not in a log
+      note_worker();
       listener_ = db_.listen();
       sagas_.start(true);
       relaying_.start();
@@ -155,6 +164,7 @@ class Engine::Threads {
     }
     const auto before = membership_.view();
     const auto result = membership_.run_once();
+    note_worker();
     if (result.saga_due_in) sagas_.note_due(*result.saga_due_in);
     if (result.live != 0 || membership_.view() != before) {
       relay_.wake(result.live);
@@ -171,6 +181,7 @@ class Engine::Threads {
   EngineOptions options_;
   outbox::Routing routing_;
   outbox::Emitter emitter_;
+  std::unique_ptr<CrashNotes> notes_;
   std::unique_ptr<FallbackFile> file_;
   dead_letter::Undertaker undertaker_;
   outbox::Membership membership_;
@@ -235,6 +246,23 @@ class Engine::Threads {
       if (announced != 0) relay_.wake(announced);
       if ((announced & 1) != 0) sagas_.note_due(Duration::zero());  // see the sagas' announcement
     }
+  }
+
+  void note_worker() {
+    if (notes_) notes_->worker_is(membership_.view()->worker);
+  }
+
+  void retry_crashed() {
+    std::uint64_t partitions = 0;
+    db_.write("retry what crashed", [&](Transaction& tx) {
+      partitions = 0;
+      for (const std::string& id : tables::blame::take_due_events(tx, kRetriedTogether))
+        dead_letter::try_again_alone(tx, env_.random, id, [&](Transaction& same, const Entry& entry) {
+          routing_.settle(same, entry, EntryStatus::PENDING);
+          partitions |= std::uint64_t{1} << entry.partition;
+        });
+    });
+    if (partitions != 0) wake(partitions);
   }
 
   void alert(std::string_view code, std::string_view text) {

@@ -21,8 +21,8 @@ SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, const Options& opti
       hooks_(std::move(hooks)),
       runner_(env, db, registry_,
               {hooks_.worker, [this] { wake_poll(); }, [this] { wake_run(); }, hooks_.announce, side_by_side,
-               options.record_history},
-              {.patience = options.patience}) {
+               options.record_history, options.notes},
+              {.patience = options.patience, .crash_retries = options.crash_retries}) {
   polling_ = std::make_unique<Loop>(env, "saga timers", [this] { return runner_.poll(); });
   for (int i = 0; i < options.threads; ++i)
     running_loops_.push_back(std::make_unique<Loop>(env, "sagas", [this] {

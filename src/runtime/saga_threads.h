@@ -20,6 +20,8 @@ class SagaThreads final : public Sagas {
     int threads;
     Duration patience;                     // see saga::GroupLimits
     bool record_history;
+    std::vector<Duration> crash_retries;   // see saga::GroupLimits
+    const CrashNotes* notes = nullptr;
   };
   SagaThreads(Env env, Database& db, Hooks hooks, const Options& options);
 

@@ -32,6 +32,7 @@ Answer ask(Env env, const Instance& saga, const Next& what, int element) {
   if (span) context.traceparent = span->traceparent();
   Remote step(context, key_of(saga, what, element), saga.row.fence, what.step->timeout);
   try {
+    const CrashNotes::Running running(saga.notes, kSagaNote, saga.row.id);
     (what.act == Next::Act::undo ? what.step->undo : what.step->run).remote(step, answer.state.get(), context.element);
   } catch (...) {
     answer.trouble = trouble_of(std::current_exception(), what);

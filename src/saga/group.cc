@@ -70,12 +70,7 @@ After Group::run(std::string_view worker) {
     throw already_runs();
   if (trial_.alone) locks_.enter(tx_, saga_, saga_.progress.step);
   if (saga_.newborn) record_begin(saga_);
-  After after = After::parked;
-  if (saga_.crashed_too_often()) {
-    after = park({"CRASHED", "every worker that took it in hand died", ""});
-  } else {
-    after = run_steps();
-  }
+  const After after = saga_.blame.is_condemned() ? park_crashed() : run_steps();
   store(after, worker);
   return after;
 }
@@ -177,6 +172,7 @@ void Group::attempt(const Next& what, const std::function<void(Local&)>& code) {
   tx_.set_traceparent(context.traceparent);
   const std::size_t recorded = saga_.operations.size();
   try {
+    const CrashNotes::Running running(saga_.notes, kSagaNote, saga_.row.id);
     const Recording recording(tx_, saga_, what);
     Local step(tx_, context, freed_);
     code(step);
@@ -269,6 +265,13 @@ After Group::park(const Failure& failure) {
   return After::parked;
 }
 
+After Group::park_crashed() {
+  const auto pause = tables::blame::retry_after(saga_.blame, limits_.crash_retries);
+  if (pause) wake_at_ = tx_.now() + *pause;
+  tables::blame::park(tx_, tables::blame::Kind::saga, saga_.row.id, wake_at_);
+  return park({"CRASHED", "its step killed the worker " + std::to_string(saga_.blame.counted) + " times", ""});
+}
+
 void Group::store(After after, std::string_view worker) {
   tables::saga::Row& row = saga_.row;
   Progress& progress = saga_.progress;
@@ -293,7 +296,11 @@ void Group::store(After after, std::string_view worker) {
   if (after == After::wait && row.deadline_at > tx_.now() && can_expire(*saga_.definition, progress))
     row.wake_at = std::min(row.wake_at.value_or(Time::max()), *row.deadline_at);
   if ((after == After::go_on || after == After::call) && !owned) row.wake_at = tx_.now();
-  row.take_overs = after == After::parked ? row.take_overs : 0;
+  if (!saga_.blame.is_condemned()) {  // it has run and survived
+    if (row.take_overs >= tables::blame::kDeathsAlone) tables::blame::clear(tx_, tables::blame::Kind::saga, row.id);
+    row.take_overs = 0;
+    saga_.blame = {};
+  }
   const std::optional<Failure>& failure = parked_for_ ? parked_for_ : progress.failure;
   row.error_code = failure ? failure->code : "";
   row.error_message = failure ? failure->message : "";

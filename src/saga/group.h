@@ -18,6 +18,8 @@ struct GroupLimits {
   Duration time = 20ms;
   // With an undo, a call without an answer, or a step behind the pivot that keeps failing: then a person is called.
   Duration patience = std::chrono::minutes(5);
+  // When a saga that was parked because it kills its workers is tried again; then a person is left with it.
+  std::vector<Duration> crash_retries = {10min, 1h, 6h};
 };
 
 // What is known from earlier runs of the same group.
@@ -45,7 +47,8 @@ Trouble trouble_of(std::exception_ptr error, const Next& what);
 
 class Group {
  public:
-  Group(Env env, Transaction& tx, Instance& saga, Trial& trial, GroupLimits limits)
+  // What it is given outlives it.
+  Group(Env env, Transaction& tx, Instance& saga, Trial& trial, const GroupLimits& limits)
       : env_(env), tx_(tx), saga_(saga), trial_(trial), limits_(limits), lacked_(saga.progress.lacking) {}
 
   // Runs steps, and stores saga, log and locks. Throws what a step throws, with
@@ -78,6 +81,7 @@ class Group {
   void attempt(const Next& what, const std::function<void(Local&)>& code);
   void done(const Next& what, std::string_view status);
   After park(const Failure& failure);
+  After park_crashed();
   After wait(SagaStatus status, std::optional<Time> until);
   void store(After after, std::string_view worker);
 
@@ -85,7 +89,7 @@ class Group {
   Transaction& tx_;
   Instance& saga_;
   Trial& trial_;
-  const GroupLimits limits_;
+  const GroupLimits& limits_;
   const bool lacked_;               // others know of something that it lacks
   SemanticLocks locks_;
   bool turned_back_ = false;

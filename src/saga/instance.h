@@ -4,20 +4,19 @@
 #include <memory>
 #include <optional>
 
+#include "env/crash_note.h"
 #include "env/seam.h"
 #include "saga/progress.h"
 #include "skald/checker.h"
 #include "skald/trace.h"
+#include "store/tables/blame.h"
 #include "store/tables/saga.h"
 #include "store/tables/semantic_lock.h"
 
 namespace skald::saga {
 
-// How often a saga may be taken over from a dead worker without coming forward.
-inline constexpr int kTakeOversMax = 3;
-// From here on it may be what kills them: a worker has one such saga in hand at a time, so
-// that no other is counted with it.
-inline constexpr int kTakeOversSuspect = 2;
+// In a crash note.
+inline constexpr char kSagaNote = 's';
 
 inline Conflict already_runs() { return {"SAGA_RUNS", "a saga of this type and key is under way"}; }
 
@@ -32,15 +31,14 @@ struct Instance {
   bool recorded = false;               // a history is kept for the checker
   std::vector<checker::Operation> operations;  // of it, not committed yet
   std::vector<Span> spans;             // of local steps, not committed yet
+  tables::blame::Blame blame;          // for deaths of its workers
+  const CrashNotes* notes = nullptr;
 
   // A copy whose state can be changed and thrown away.
   Instance draft() const {
     Instance copy = *this;
     if (seam::holds(seam::Rule::state_restored)) copy.state = definition->codec.copy(state.get());
     return copy;
-  }
-  bool crashed_too_often() const {
-    return row.take_overs >= kTakeOversMax && seam::holds(seam::Rule::saga_crashes_counted);
   }
   StepContext context(const Next& what, int element) const {
     return {row.id, row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element), row.traceparent};

@@ -35,6 +35,7 @@ Runner::Handle Runner::make(const Definition& definition, std::shared_ptr<void> 
   saga->state = std::move(state);
   saga->newborn = true;
   saga->recorded = hooks_.record;
+  saga->notes = hooks_.notes;
   saga->unique_key = !options.key.empty() && options.on_duplicate != OnDuplicate::allow;
   saga->row.id = options.id.empty() ? make_id(env_.clock.now(), env_.random) : options.id;
   saga->row.root = saga->row.id;
@@ -146,7 +147,7 @@ void Runner::try_again_later(Handle saga, const std::exception& error) {
 void Runner::let_go(const std::string& id) {
   std::lock_guard lock(mutex_);
   held_.erase(id);
-  if (suspect_ == id) suspect_.clear();
+  suspects_.erase(id);
 }
 
 // In this order: a poll in between would take the row for one that is in hand.
@@ -158,7 +159,7 @@ void Runner::give_up(const std::string& id) {
 
 void Runner::trust(const std::string& id) {
   std::lock_guard lock(mutex_);
-  if (suspect_ == id) suspect_.clear();
+  suspects_.erase(id);
 }
 
 Duration Runner::ready_in() {
@@ -174,12 +175,15 @@ Duration Runner::ready_in() {
 Runner::Handle Runner::reload(const Instance& saga) {
   auto row = db_.read_result([&](Transaction& tx) { return tables::saga::find(tx, saga.row.id); });
   if (!row || row->owner.empty() || row->owner != hooks_.worker() || row->fence != saga.row.fence) return nullptr;
-  return load(std::move(*row));
+  Handle fresh = load(std::move(*row));
+  fresh->blame = saga.blame;
+  return fresh;
 }
 
 Runner::Handle Runner::load(tables::saga::Row row) const {
   auto saga = std::make_unique<Instance>();
   saga->recorded = hooks_.record;
+  saga->notes = hooks_.notes;
   saga->definition = &registry_.resume(row);
   saga->progress = from_json<Progress>(row.progress);
   saga->state = saga->definition->codec.read(RawJson{row.state});
@@ -190,7 +194,7 @@ Runner::Handle Runner::load(tables::saga::Row row) const {
 
 After Runner::step(Instance& saga, After before) {
   const bool asked = before == After::call || (saga.progress.called && awaits_answer(saga));
-  if (!asked || saga.crashed_too_often()) return commit(saga, std::nullopt);
+  if (!asked || saga.blame.is_condemned()) return commit(saga, std::nullopt);
   const bool asked_before = before != After::call && seam::holds(seam::Rule::unknown_not_guessed);
   return commit(saga, call(env_, saga, asked_before, hooks_.side_by_side));
 }

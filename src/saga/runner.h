@@ -4,7 +4,8 @@
 // | failure                            | what happens                                          |
 // | process dies                       | its sagas become due; another claims them under a higher fence |
 // | it comes back late                 | every transaction checks the fence first: it changes nothing |
-// | the step kills its process         | the third take-over parks it; from the second on it is in hand alone |
+// | the step kills its process         | what was in hand is suspect (store/tables/blame.h); the third death that |
+// |                                    | is surely its own parks it                            |
 // | result lost with what follows      | it is committed alone, then what follows is tried     |
 // | its row cannot be read             | it is parked (UNREADABLE); those claimed with it go on |
 // | begun by a newer program           | left to those that know its version                   |
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -105,14 +107,22 @@ class Runner {
   bool look_sooner(Duration in);
   void look_at(Duration in);
   std::vector<std::string> definitions() const;
-  void take_in_hand(const tables::saga::Row& row);
+  void take_in_hand(const tables::saga::Row& row, const tables::blame::Blame& blame);
   void park_unreadable(tables::saga::Row row, const std::string& why);
   std::vector<std::string> held();
   void let_go(const std::string& id);
   // As above, where its row may be there and be ours.
   void give_up(const std::string& id);
-  // Of claimed sagas, all suspects but one, or all where one is in hand, are given back.
-  void put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed);
+  // Of claimed sagas, the suspects that find no place beside those in hand are given back; `admitted` are the others.
+  struct Suspect {
+    bool alone = false;  // else in a group
+    Instant until{};  // it holds its place until then
+    tables::blame::Blame blame = {};
+  };
+  using Suspects = std::map<std::string, Suspect>;
+  void put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed, Suspects& admitted);
+  // Those whose time is over have survived for now.
+  Suspects expired_suspects();
   void trust(const std::string& id);
   void try_again_later(Handle saga, const std::exception& error);
 
@@ -120,7 +130,7 @@ class Runner {
     Handle saga;
     After after = After::go_on;
     Instant not_before{};
-    bool reload = false;             // its last transaction may or may not have happened
+    bool reload = false;  // its last transaction may or may not have happened
   };
 
   Env env_;
@@ -128,13 +138,13 @@ class Runner {
   const Registry& registry_;
   const RunnerHooks hooks_;
   const GroupLimits limits_;
-  std::mutex mutex_;                 // guards ready_, held_ and suspect_
+  std::mutex mutex_;  // guards ready_, held_ and suspects_
   std::deque<Ready> ready_;
-  std::set<std::string> held_;       // what this process owns, as far as it knows
-  std::string suspect_;              // the one in hand that may kill its worker; empty: none
+  std::set<std::string> held_;  // what this process owns, as far as it knows
+  Suspects suspects_;  // of those, what may kill this process
   // A commit without an answer may have left rows that are ours and not in memory.
   std::atomic<bool> adrift_{false};
-  std::atomic<std::int64_t> next_look_;   // steady microseconds
+  std::atomic<std::int64_t> next_look_;  // steady microseconds
   std::atomic<bool> draining_{false};
 };
 

@@ -133,6 +133,7 @@ void Runner::retry(Transaction& tx, std::string_view saga_id) {
   row.progress = to_json(progress);
   row.status = progress.undoing ? SagaStatus::COMPENSATING : SagaStatus::RUNNING;
   row.take_overs = 0;
+  tables::blame::clear(tx, tables::blame::Kind::saga, row.id);
   row.deadline_at.reset();  // a person has decided: its time does not count any more
   row.wake_at = tx.now();
   row.log.clear();
@@ -158,6 +159,7 @@ void Runner::compensate(Transaction& tx, std::string_view saga_id, std::string_v
   row.progress = to_json(saga.progress);
   row.status = SagaStatus::COMPENSATING;
   row.take_overs = 0;  // the step that killed its workers is not run any more
+  tables::blame::clear(tx, tables::blame::Kind::saga, row.id);
   row.wake_at = tx.now();
   tables::saga::update(tx, row);
   tables::saga::wake(tx, locks.woken());

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "env/crash_note.h"
+
 namespace skald::saga {
 
 // Runs all of them, side by side where it can, and returns when they have ended.
@@ -17,6 +19,7 @@ struct RunnerHooks {
   std::function<void()> announce;              // other processes should poll
   SideBySide side_by_side;
   bool record = false;                         // keep a history for the checker
+  const CrashNotes* notes = nullptr;           // where what kills this process is noted; null: nowhere
 };
 
 }  // namespace skald::saga

@@ -7,14 +7,14 @@
 namespace skald::saga {
 namespace {
 
+namespace blame = tables::blame;
+using blame::kDeathsAlone;
+using blame::kDeathsGrouped;
+
 constexpr std::size_t kInHandMax = 1024;
 constexpr std::size_t kClaimMax = 64;
-constexpr Duration kSuspectsPutOff = 200ms;
-
-// At the last take-over its step is not run any more: it is parked, and harms nobody.
-bool is_suspect(const tables::saga::Row& row) {
-  return row.take_overs >= kTakeOversSuspect && row.take_overs < kTakeOversMax;
-}
+// Suspects without a place look again after a moment of chance: so each death finds another one alone.
+constexpr Duration kPutOff = 20ms, kPutOffMax = 1s;
 
 }  // namespace
 
@@ -25,17 +25,48 @@ std::vector<std::string> Runner::definitions() const {
   return out;
 }
 
-void Runner::put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed) {
-  bool taken = false;
+void Runner::put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed, Suspects& admitted) {
+  admitted.clear();
+  std::vector<std::string> alone;
+  std::int64_t suspects = 0;
+  for (const auto& row : claimed) {
+    suspects += row.take_overs >= kDeathsGrouped;
+    if (row.take_overs >= kDeathsAlone) alone.push_back(row.id);
+  }
+  if (suspects == 0) return;
+  const auto blames = blame::find(tx, blame::Kind::saga, alone);
+  std::size_t places_alone = 1, places_grouped = blame::kGroup;
   {
     std::lock_guard lock(mutex_);
-    taken = !suspect_.empty();
+    for (const auto& [id, suspect] : suspects_) --(suspect.alone ? places_alone : places_grouped);
   }
+  const Duration spread = std::min(kPutOffMax, kPutOff * suspects);
   std::erase_if(claimed, [&](const tables::saga::Row& row) {
-    const bool put_off = is_suspect(row) && std::exchange(taken, true);
-    if (put_off) tables::saga::put_off(tx, row.id, tx.now() + kSuspectsPutOff);
-    return put_off;
+    if (row.take_overs < kDeathsGrouped) return false;
+    const auto found = blames.find(row.id);
+    Suspect suspect{row.take_overs >= kDeathsAlone, env_.clock.steady() + blame::alone_for(row.take_overs),
+                    found == blames.end() ? blame::Blame{} : found->second};
+    std::size_t& places = suspect.alone ? places_alone : places_grouped;
+    const bool runs = !suspect.blame.is_condemned();  // else it is parked, and harms nobody
+    if (runs && places == 0) {
+      tables::saga::put_off(
+          tx, row.id, tx.now() + kPutOff + Duration(env_.random.next() % static_cast<std::uint64_t>(spread.count())));
+      return true;
+    }
+    if (runs) --places;
+    if (runs && suspect.alone) blame::mark(tx, blame::Kind::saga, row.id, row.owner);
+    admitted.emplace(row.id, std::move(suspect));
+    return false;
   });
+}
+
+Runner::Suspects Runner::expired_suspects() {
+  const Instant now = env_.clock.steady();
+  Suspects out;
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, suspect] : suspects_)
+    if (suspect.until <= now) out.emplace(id, suspect);
+  return out;
 }
 
 bool Runner::look_sooner(Duration in) {
@@ -68,11 +99,15 @@ Duration Runner::poll() {
   std::optional<Time> next;
   Time at{};
   const bool adrift = adrift_.exchange(false);
+  Suspects admitted;
+  const Suspects expired = expired_suspects();
   try {
     db_.write("claim sagas", [&](Transaction& tx) {
+      for (const auto& [id, suspect] : expired)
+        if (suspect.alone) blame::lift(tx, blame::Kind::saga, id, worker);
       if (adrift && seam::holds(seam::Rule::lost_claims_released)) tables::saga::release_others(tx, worker, held());
       claimed = tables::saga::claim_due(tx, worker, known, room);
-      put_off_suspects(tx, claimed);
+      put_off_suspects(tx, claimed, admitted);
       next = tables::saga::next_wake(tx, known);
       at = tx.now();
     });
@@ -82,19 +117,26 @@ Duration Runner::poll() {
     throw;
   }
   if (next) look_sooner(std::max<Duration>(*next - at, Duration::zero()));
-  for (const auto& row : claimed) {
+  {
     std::lock_guard lock(mutex_);
-    if (is_suspect(row)) suspect_ = row.id;
+    for (const auto& [id, suspect] : expired) suspects_.erase(id);
+    for (const auto& [id, suspect] : admitted)
+      if (!suspect.blame.is_condemned()) suspects_.insert({id, suspect});
+    for (const auto& [id, suspect] : suspects_) look_sooner(suspect.until - env_.clock.steady());
   }
-  for (const auto& row : claimed) take_in_hand(row);
+  for (const auto& row : claimed) {
+    const auto suspect = admitted.find(row.id);
+    take_in_hand(row, suspect == admitted.end() ? blame::Blame{} : suspect->second.blame);
+  }
   return std::max<Duration>(Duration(next_look_ - ticks(env_.clock.steady())), Duration::zero());
 }
 
 // One that nobody can make sense of is a person's, and stands in no other's way.
-void Runner::take_in_hand(const tables::saga::Row& row) {
+void Runner::take_in_hand(const tables::saga::Row& row, const blame::Blame& blame) {
   Handle saga;
   try {
     saga = load(row);
+    saga->blame = blame;
   } catch (const std::exception& error) {
     park_unreadable(row, error.what());
     return;

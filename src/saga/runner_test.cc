@@ -207,45 +207,6 @@ TEST_P(RunnerTest, AnotherWorkerGoesOnAndTheOldOneChangesNothing) {
   EXPECT_EQ(effects("b"), 1) << "the old owner's commit came too late";
 }
 
-TEST_P(RunnerTest, TheThirdTakeOverParksIt) {
-  const auto trip = Saga<Trip>("trip").remote("call", [&](Remote&, Trip&) { FAIL() << "never run here"; }).pivot();
-  know(trip);
-  const Started done = start(trip);
-  for (int i = 0; i < 3; ++i) {
-    db().write("claim", [&](Transaction& tx) {
-      tables::saga::release_all(tx, i == 0 ? "w1" : "dead", true);
-      const std::vector<std::string> trips{tables::saga::definition_name("trip", 1)};
-      if (i < 2) tables::saga::claim_due(tx, "dead", trips, 1);
-    });
-  }
-  const auto third = runner_as("w3");
-  settle(*third);
-  EXPECT_EQ(view(done.id).status, SagaStatus::NEEDS_HELP);
-  EXPECT_EQ(view(done.id).error->code, "CRASHED");
-}
-
-TEST_P(RunnerTest, WhatWasTwiceInDyingHandsIsTakenInHandAlone) {
-  std::vector<std::string> called;
-  const auto trip =
-      Saga<Trip>("trip").remote("call", [&](Remote& step, Trip&) { called.push_back(step.saga_id()); }).pivot();
-  know(trip);
-  for (int i = 0; i < 3; ++i) start(trip);
-  die("w1");
-  const auto second = runner_as("w2");
-  second->poll();
-  EXPECT_EQ(owned_by("w2"), 3) << "once may be chance";
-  die("w2");
-  const auto third = runner_as("w3");
-  third->poll();
-  EXPECT_EQ(owned_by("w3"), 1) << "whichever kills, the others are not counted with it";
-  third->note_due(Duration::zero());
-  third->poll();
-  EXPECT_EQ(owned_by("w3"), 1);
-  settle(*third);
-  EXPECT_EQ(called.size(), 3u);
-  EXPECT_EQ(owned_by("w3"), 0);
-}
-
 TEST_P(RunnerTest, StartedInATransactionItRunsWhenThatHasCommitted) {
   const auto trip = Saga<Trip>("trip").local("a", adds("a")).nothing_to_undo().deadline(1h);
   know(trip);

@@ -30,7 +30,7 @@ class LethalDatabase final : public Database {
   void set_announcement_waker(std::function<void()> waker) override { real_->set_announcement_waker(std::move(waker)); }
   bool flush_announcements() override { return real_->flush_announcements(); }
   std::vector<Session> sessions() const override { return real_->sessions(); }
-  void end_sessions(std::span<const Session> sessions) override { real_->end_sessions(sessions); }
+  bool end_sessions(std::span<const Session> sessions) override { return real_->end_sessions(sessions); }
 
  protected:
   Rows run_alone(std::string_view sql, std::span<const Param> params) override;

@@ -47,7 +47,7 @@ Worker::Worker(Stage& stage, int session, Kind kind, SendLog& sends, WorkerManne
 
 void Worker::beat() {
   try {
-    membership_.run_once();
+    while (membership_.run_once().again_in < options_.beat) {}  // sessions that it ends may need their time
   } catch (const Stale& error) {
     if (error.code() != "WORKER_GONE") throw;
   }

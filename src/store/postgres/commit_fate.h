@@ -34,8 +34,7 @@ enum class CommitFate { committed, aborted, unknown };
 // there is no witness.
 CommitFate commit_fate(Pool& pool, Env env, const LostCommit& lost);
 
-// Ends those of `sessions` that still live and returns once they are gone; throws
-// Unavailable (SESSIONS_REMAIN) where the server could not end them in time.
-void end_sessions(Pool& pool, std::span<const Database::Session> sessions);
+// As Database::end_sessions().
+bool end_sessions(Pool& pool, std::span<const Database::Session> sessions);
 
 }  // namespace skald::postgres

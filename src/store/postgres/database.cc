@@ -167,7 +167,9 @@ void PostgresDatabase::migrate(std::string_view component, std::span<const Migra
 
 std::unique_ptr<Listener> PostgresDatabase::listen() { return std::make_unique<PostgresListener>(env_, options_); }
 
-void PostgresDatabase::end_sessions(std::span<const Session> sessions) { postgres::end_sessions(pool_, sessions); }
+bool PostgresDatabase::end_sessions(std::span<const Session> sessions) {
+  return postgres::end_sessions(pool_, sessions);
+}
 
 }  // namespace skald::postgres
 

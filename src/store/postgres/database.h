@@ -39,7 +39,7 @@ class PostgresDatabase final : public Database {
   std::unique_ptr<Listener> listen() override;
 
   std::vector<Session> sessions() const override { return pool_.sessions(); }
-  void end_sessions(std::span<const Session> sessions) override;
+  bool end_sessions(std::span<const Session> sessions) override;
 
  protected:
   Rows run_alone(std::string_view sql, std::span<const Param> params) override;

@@ -183,13 +183,6 @@ void release_adrift(Transaction& tx) {
       tx.now());
 }
 
-void release_everything(Transaction& tx) {
-  tx.execute(
-      "UPDATE skald_saga SET owner = NULL, wake_at = $1, take_overs = take_overs + 1 WHERE owner IS NOT NULL AND live "
-      "= 1",
-      tx.now());
-}
-
 std::int64_t forget_ended(Transaction& tx, Time before, int most) {
   const Rows gone = tx.query(
       "DELETE FROM skald_saga WHERE id IN (SELECT s.id FROM skald_saga s WHERE s.live = 0 AND s.finished_at < $1 AND "

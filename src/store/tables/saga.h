@@ -63,8 +63,6 @@ void release_all(Transaction& tx, std::string_view owner, bool died);
 void release_others(Transaction& tx, std::string_view owner, std::span<const std::string> kept);
 // Those that a worker took which was already gone: it had not noticed yet.
 void release_adrift(Transaction& tx);
-// On SQLite, when the one process begins.
-void release_everything(Transaction& tx);
 
 // Sagas that ended before then, with their signals; a child not before its parent has
 // ended. How many, at most `most`.

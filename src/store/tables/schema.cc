@@ -87,6 +87,13 @@ CREATE TABLE skald_shortage (
 CREATE INDEX skald_shortage_place ON skald_shortage (resource, key, since);
 )";
 
+constexpr const char* kBlame = R"(
+CREATE TABLE skald_blame (
+  kind TEXT NOT NULL, id TEXT NOT NULL, counted BIGINT NOT NULL DEFAULT 0, parked_at BIGINT NOT NULL DEFAULT 0,
+  sure BIGINT NOT NULL DEFAULT 0, marked_by TEXT NOT NULL DEFAULT '', counted_for TEXT NOT NULL DEFAULT '',
+  retry_at BIGINT, PRIMARY KEY (kind, id));
+)";
+
 std::string history_schema(const std::string& numbered) {
   return "CREATE TABLE skald_history (seq " + numbered +
          ", saga_id TEXT NOT NULL, at BIGINT NOT NULL, operations TEXT NOT NULL);";
@@ -95,7 +102,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 9> steps = {
+  static const std::array<Migration, 10> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -129,7 +136,8 @@ std::span<const Migration> migrations() {
                 .name = "shapes of definitions",
                 .sql = "CREATE TABLE skald_definition (type TEXT NOT NULL, version BIGINT NOT NULL, shape TEXT NOT "
                        "NULL, since BIGINT NOT NULL, PRIMARY KEY (type, version));",
-                .postgres_sql = ""}};
+                .postgres_sql = ""},
+      Migration{.version = 10, .name = "what may have killed its worker", .sql = kBlame, .postgres_sql = ""}};
   return steps;
 }
 

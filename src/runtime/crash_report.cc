@@ -1,0 +1,27 @@
+#include "runtime/crash_report.h"
+
+#include "outbox/handling.h"
+#include "saga/instance.h"
+#include "skald/json.h"
+
+namespace skald::runtime {
+
+void report_crashes(Env env, Database& db, const CrashNotes& notes) {
+  using tables::blame::Kind;
+  notes.take([&](const CrashNotes::Note& note) {
+    if (note.kind != saga::kSagaNote && note.kind != outbox::kEventNote) return;
+    const Kind kind = note.kind == saga::kSagaNote ? Kind::saga : Kind::event;
+    bool known = false;
+    db.write("count a crash",
+             [&](Transaction& tx) { known = tables::blame::count_report(tx, note.worker, kind, note.id); });
+    if (!known) return;  // its first transaction was never committed
+    env.observer.count("crashes_reported_total");
+    env.observer.log(
+        Observer::Level::error,
+        kind == Kind::saga ? "a step of this saga killed its process" : "a handler of this event killed its process",
+        std::string(kind == Kind::saga ? "\"saga\":" : "\"event\":") + to_json(note.id) +
+            ",\"worker\":" + to_json(note.worker));
+  });
+}
+
+}  // namespace skald::runtime
