@@ -27,18 +27,12 @@ std::unique_ptr<Database> open(Env env, const std::string& address) {
   return open_sqlite(env, {.path = address, .full_sync = false, .readers = 2});
 }
 
-// An engine that knows of them keeps its notes there.
-template <class Options>
-void keep_crash_notes(Options& options, const std::string& files) {
-  if constexpr (requires { options.crash_notes; }) options.crash_notes = files;
-}
-
 EngineOptions engine_options(const ProcessOptions& options) {
   EngineOptions out;
   out.outbox.lease = std::chrono::milliseconds(options.lease_ms);
   out.outbox.beat = std::chrono::milliseconds(options.beat_ms);
   out.record_history = true;
-  keep_crash_notes(out, options.crash_notes);
+  out.crash_notes = options.crash_notes;
   return out;
 }
 
