@@ -4,8 +4,10 @@
 // same id and bytes, repeats are at most kills x sends in flight, and a frozen
 // worker is taken over within 10 s.
 //   skald_chaos [--sagas | --booking] [--seconds N] [--rate N] [--freezes N] [--seed N]
+//   skald_chaos --storm [--kills N] [--seconds N] [--latency MS] [--db sqlite|postgres|all] [--workers 1|4] [--seed N]
+//   skald_chaos --storm --poison N [--db …] [--seed N]
 // With --sagas it is the order service that suffers: order_chaos.cc; with --booking the
-// booking system over NATS: booking_chaos.cc.
+// booking system over NATS: booking_chaos.cc; with --storm donations and orders, without a pause: storm.cc.
 #include <signal.h>
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 #include "chaos/booking_chaos.h"
 #include "chaos/order_chaos.h"
 #include "chaos/site.h"
+#include "chaos/storm.h"
 #include "chaos/traffic.h"
 #include "chaos/verdict.h"
 #include "chaos/watcher.h"
@@ -35,7 +38,9 @@ Options parse(int argc, char** argv) {
   out.sagas = std::ranges::find(words, "--sagas") != words.end();
   out.booking = std::ranges::find(words, "--booking") != words.end();
   if (out.sagas) out.seconds = 60, out.rate = 40;
+  out.storm = std::ranges::find(words, "--storm") != words.end();
   if (out.booking) out.seconds = 300, out.rate = 200;
+  if (out.storm) out.seconds = 30;
   const auto number = [&](std::string_view name, auto& value) {
     const auto found = std::ranges::find(words, name);
     if (found != words.end() && found + 1 != words.end())
@@ -45,6 +50,12 @@ Options parse(int argc, char** argv) {
   number("--rate", out.rate);
   number("--freezes", out.freezes);
   number("--seed", out.seed);
+  number("--kills", out.kills);
+  number("--latency", out.latency_ms);
+  number("--poison", out.poison);
+  number("--workers", out.workers);
+  const auto db = std::ranges::find(words, "--db");
+  if (db != words.end() && db + 1 != words.end()) out.db = *(db + 1);
   return out;
 }
 
@@ -136,6 +147,7 @@ int main(int argc, char** argv) {
   try {
     return options.booking ? skald::chaos::run_bookings(options)
            : options.sagas ? skald::chaos::run_orders(options)
+           : options.storm ? options.poison > 0 ? skald::chaos::run_poison(options) : skald::chaos::run_storm(options)
                            : skald::chaos::run(options);
   } catch (const std::exception& error) {  // caught, so that what was started is stopped
     std::printf("FAILED: %s\n", error.what());

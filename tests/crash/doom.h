@@ -38,8 +38,9 @@ struct ProcessOptions {
   std::string provider;  // the URL of the sandbox
   std::int64_t lease_ms = 3000, beat_ms = 1000, call_timeout_ms = 2000;
   Doom doom = {};
+  std::string crash_notes;  // the name of files that a process shares with the one whose place it takes
 };
-BOOST_DESCRIBE_STRUCT(ProcessOptions, (), (database, provider, lease_ms, beat_ms, call_timeout_ms, doom))
+BOOST_DESCRIBE_STRUCT(ProcessOptions, (), (database, provider, lease_ms, beat_ms, call_timeout_ms, doom, crash_notes))
 
 // Its answer to GET /test/commits: all since it was told its doom.
 struct Commits {

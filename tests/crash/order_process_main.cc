@@ -3,11 +3,12 @@
 //   skald_order_process '{"database":"…","provider":"…"}'
 #include <signal.h>
 #include <sys/prctl.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include <iostream>
 
 #include "crash/lethal_database.h"
+#include "crash/poison_paths.h"
 #include "http/engine_paths.h"
 #include "http/idempotency.h"
 #include "http/server.h"
@@ -31,46 +32,17 @@ EngineOptions engine_options(const ProcessOptions& options) {
   out.outbox.lease = std::chrono::milliseconds(options.lease_ms);
   out.outbox.beat = std::chrono::milliseconds(options.beat_ms);
   out.record_history = true;
+  out.crash_notes = options.crash_notes;
   return out;
 }
 
-// A saga with a step that takes its process with it.
-struct Poison {
-  std::string name;
-};
-BOOST_DESCRIBE_STRUCT(Poison, (), (name))
-
-Saga<Poison> poison_saga() {
-  return Saga<Poison>("test.poison")
-      .local("touch", [](Local&, Poison&) {})
-      .nothing_to_undo()
-      .holds("poison", &Poison::name, exclusive)
-      .remote("crash",
-              [](Remote&, Poison&) {
-                kill(getpid(), SIGKILL);
-                for (;;) pause();
-              })
-      .nothing_to_undo();
-}
-
-struct PoisonView {
-  std::string saga_id;
-};
-BOOST_DESCRIBE_STRUCT(PoisonView, (), (saga_id))
-
-void add_test_paths(http::Routes& routes, LethalDatabase& db, Engine& engine) {
+void add_test_paths(http::Routes& routes, LethalDatabase& db) {
   routes.act("/test/doom", Access::open, describe<Doom, Commits>("End at this commit"), [&db](const Request& request) {
     db.expect(request.as<Doom>());
     return Response::json(200, db.commits());
   });
   routes.get("/test/commits", Access::open, describe<void, Commits>("What was committed since then"),
              [&db](const Request&) { return Response::json(200, db.commits()); });
-  const Saga<Poison> poison = poison_saga();
-  engine.sagas().add(poison);
-  routes.act("/test/poison", Access::open, describe<Poison, PoisonView>("Start a saga that kills its process"),
-             [&engine, poison](const Request& request) {
-               return Response::json(202, PoisonView{engine.sagas().start(poison, request.as<Poison>()).id});
-             });
 }
 
 int serve(const ProcessOptions& options) {
@@ -90,7 +62,8 @@ int serve(const ProcessOptions& options) {
                  {.provider = options.provider,
                   .call_timeout = std::chrono::milliseconds(options.call_timeout_ms),
                   .pause = [](Duration time) { runtime::Wakeup().wait(time); }});
-  add_test_paths(routes, db, engine);
+  add_test_paths(routes, db);
+  add_poison_paths(routes, engine);
   http::Publisher publisher;
   runtime::WorkerPool handlers(8);
   http::ServerOptions listening;
@@ -112,6 +85,8 @@ int serve(const ProcessOptions& options) {
 
 int main(int count, char** words) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind by a test that is broken off
+  constexpr rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);  // it is meant to crash
   if (count != 2) return 2;
   try {
     return skald::crash::serve(skald::from_json<skald::crash::ProcessOptions>(words[1]));

@@ -1,5 +1,4 @@
-// Workers that die or stop while a saga is in their hands, and steps that take their
-// process with them.
+// Workers that die or stop while a saga is in their hands.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -109,62 +108,6 @@ TEST_F(TakeOver, AWorkerStoppedInsideOfACallIsFollowedAndChangesNothingWhenItWak
   worker_->signal(SIGSTOP);
   EXPECT_LT(seconds_until_confirmed(id, 15s), 10);
   wake_and_expect_nothing_changed(everything());
-}
-
-// A step that crashes its process, with orders of others in the same hands.
-class PoisonedStep : public testing::TestWithParam<Dialect> {
- protected:
-  static constexpr int kDeaths = 3, kOrders = 6;
-
-  // On SQLite there is one process at a time; on PostgreSQL the others are there already.
-  ServedProcess& survivor() {
-    for (auto& process : processes_)
-      if (!process->ended()) return *process;
-    processes_.push_back(scene_.start());
-    return *processes_.back();
-  }
-  int deaths() {
-    int out = 0;
-    for (auto& process : processes_) out += process->ended() ? 1 : 0;
-    return out;
-  }
-
-  // A worker that stands still for a whole lease is taken for dead, and its orders count that: long enough for a machine
-  // that hesitates.
-  Scene scene_{GetParam(), {.lease_ms = 1500, .beat_ms = 250}};
-  std::vector<std::unique_ptr<ServedProcess>> processes_;
-};
-INSTANTIATE_TEST_SUITE_P(Both, PoisonedStep, testing::Values(Dialect::sqlite, Dialect::postgres),
-                         [](const auto& given) { return given.param == Dialect::sqlite ? "SQLite" : "PostgreSQL"; });
-
-TEST_P(PoisonedStep, IsParkedAtTheThirdTakeOverAndTheOthersGoOn) {
-  if (GetParam() == Dialect::postgres)
-    for (int i = 0; i < kDeaths + 1; ++i) processes_.push_back(scene_.start());
-  ServedProcess& first = survivor();
-  offer(first, "lamp", 100);
-  scene_.behave({.latency_ms = 500});
-  std::vector<std::string> orders;
-  for (int i = 0; i < kOrders; ++i) orders.push_back(place(first));
-  first.ask("POST", "/test/poison", R"({"name":"p"})");
-  ASSERT_TRUE(until([&] { return first.ended(); }));
-  const auto parked = [&] {
-    const auto answer = survivor().ask("GET", "/api/sagas?status=NEEDS_HELP&type=test.poison");
-    return answer && answer->status == 200 && !from_json<Listing<OfService<SagaView>>>(answer->body).items.empty();
-  };
-  ASSERT_TRUE(until(parked));
-  EXPECT_EQ(deaths(), kDeaths);
-  for (const std::string& id : orders)
-    EXPECT_TRUE(until([&] { return has_become(survivor(), id, Status::CONFIRMED); }))
-        << to_json(*order_at(survivor(), id));
-  EXPECT_EQ(deaths(), kDeaths) << "the workers live on";
-  const auto parked_ones = sagas_that_need_help(survivor());
-  ASSERT_EQ(parked_ones.size(), 1u) << "only the one that kills: " << to_json(parked_ones);
-  EXPECT_EQ(parked_ones[0].error->code, "CRASHED");
-  EXPECT_EQ(parked_ones[0].step, "crash");
-  const auto locks = survivor().get_as<Listing<OfService<LockView>>>("/api/locks").items;
-  ASSERT_EQ(locks.size(), 1u) << "it keeps what it holds until a person has decided";
-  EXPECT_EQ(locks[0].resource, "poison");
-  EXPECT_EQ(scene_.charges().size(), static_cast<std::size_t>(kOrders));
 }
 
 class LostResult : public testing::TestWithParam<Dialect> {};

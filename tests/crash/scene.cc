@@ -14,18 +14,25 @@ Scene::Scene(Dialect dialect, Pace pace) : pace_(pace) {
       SKALD_PROGRAM, "sandbox-provider", "--listen", "127.0.0.1:0", "--data", (folder_.path() / "provider").string()});
 }
 
-std::unique_ptr<ServedProcess> Scene::start(Doom doom) const {
-  const ProcessOptions options{database_,     provider_->url(),      pace_.lease_ms,
-                               pace_.beat_ms, pace_.call_timeout_ms, std::move(doom)};
+std::unique_ptr<ServedProcess> Scene::start(Doom doom, int place) const {
+  const std::filesystem::path notes = folder_.path() / ("place-" + std::to_string(place));
+  std::filesystem::create_directories(notes);
+  const ProcessOptions options{.database = database_,
+                               .provider = provider_->url(),
+                               .lease_ms = pace_.lease_ms,
+                               .beat_ms = pace_.beat_ms,
+                               .call_timeout_ms = pace_.call_timeout_ms,
+                               .doom = std::move(doom),
+                               .crash_notes = (notes / "crash").string()};
   return std::make_unique<ServedProcess>(std::vector<std::string>{SKALD_ORDER_PROCESS, to_json(options)});
 }
 
 void Scene::behave(const order::Behaviour& behaviour) { provider_->send("PUT", "/settings", to_json(behaviour), 200); }
 
-std::vector<order::Charge> Scene::charges() const {
+std::vector<order::Charge> charges_at(const ServedProcess& provider) {
   std::vector<order::Charge> out;
   for (std::string cursor;;) {
-    const auto page = provider_->get_as<Listing<order::Charge>>("/charges?limit=200" + cursor);
+    const auto page = provider.get_as<Listing<order::Charge>>("/charges?limit=200" + cursor);
     out.insert(out.end(), page.items.begin(), page.items.end());
     if (!page.next_cursor) return out;
     cursor = "&cursor=" + *page.next_cursor;

@@ -20,18 +20,21 @@ struct Pace {
   std::int64_t lease_ms = 3000, beat_ms = 1000, call_timeout_ms = 2000;
 };
 
+// A provider's books, by the key of each charge.
+std::vector<order::Charge> charges_at(const ServedProcess& provider);
+
 class Scene {
  public:
   Scene(Dialect dialect, Pace pace);
 
-  std::unique_ptr<ServedProcess> start(Doom doom = {}) const;
+  // `place`: what a process leaves behind in its folder is for the next one of that place.
+  std::unique_ptr<ServedProcess> start(Doom doom = {}, int place = 0) const;
   // The address of the database.
   const std::string& database() const { return database_; }
 
   ServedProcess& provider() { return *provider_; }
   void behave(const order::Behaviour& behaviour);
-  // The provider's books, by the order that each charge is for.
-  std::vector<order::Charge> charges() const;
+  std::vector<order::Charge> charges() const { return charges_at(*provider_); }
 
  private:
   const Pace pace_;

@@ -116,6 +116,7 @@ HttpReceiver::~HttpReceiver() {
     for (const auto& gate : gates_) gate->open();
     for (int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
   }
+  stopped_.notify_all();
   ::shutdown(listener_, SHUT_RDWR);
   acceptor_.join();
   for (std::thread& thread : threads_) thread.join();
@@ -174,12 +175,19 @@ void HttpReceiver::serve(int socket, int connection) {
   while (std::optional<Request> request = read_request(socket, buffer)) {
     request->connection = connection;
     const Behaviour behaviour = record(std::move(*request));
-    if (behaviour.gate) behaviour.gate->wait();
+    hold_back(behaviour);
     if (!answer(socket, behaviour)) break;
   }
   const std::lock_guard lock(mutex_);
   std::erase(sockets_, socket);
   ::close(socket);
+}
+
+void HttpReceiver::hold_back(const Behaviour& behaviour) {
+  if (behaviour.gate) behaviour.gate->wait();
+  if (behaviour.latency.count() == 0) return;
+  std::unique_lock lock(mutex_);
+  stopped_.wait_for(lock, behaviour.latency, [&] { return stopping_; });
 }
 
 HttpReceiver::Behaviour HttpReceiver::record(Request request) {

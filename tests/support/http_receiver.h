@@ -10,6 +10,7 @@
 // the destructor breaks everything off and joins them.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <list>
@@ -57,6 +58,7 @@ class HttpReceiver {
     std::string body = {};
     Manner manner = Manner::answer;
     std::shared_ptr<Gate> gate = {};  // waited for before anything is sent
+    std::chrono::milliseconds latency{0};  // and then so long
   };
 
   // Binds 127.0.0.1, by default to a free port.
@@ -81,11 +83,12 @@ class HttpReceiver {
  private:
   void accept_all();
   void serve(int socket, int connection);
+  void hold_back(const Behaviour& behaviour);
   bool answer(int socket, const Behaviour& behaviour);  // false: the connection ends
   Behaviour record(Request request);
 
   mutable std::mutex mutex_;
-  std::condition_variable arrived_;
+  std::condition_variable arrived_, stopped_;
   std::deque<Behaviour> next_;
   Behaviour always_;
   std::vector<Request> requests_;
