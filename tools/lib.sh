@@ -20,7 +20,7 @@ configure() {
   local ninja_file=$root/build/$1/build.ninja
   [[ ! -f $ninja_file || $root/CMakePresets.json -nt $ninja_file ]] || return 0
   say "configuring build/$1"
-  (cd "$root" && cmake --preset "$1" --log-level=WARNING >/dev/null)
+  (cd "$root" && cmake --fresh --preset "$1" --log-level=WARNING >/dev/null)
 }
 
 # build PRESET [TARGET...]
