@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "measure.h"
+#include "support/built.h"
 
 namespace bench {
 namespace {
@@ -23,13 +24,13 @@ std::string first_line(const std::string& path) {
 
 void run_cluster(const std::string& folder, const std::string& action) {
   const std::string command =
-      std::string(SKALD_BENCH_DIR) + "/../tools/cluster.sh --dir '" + folder + "' " + action + " >&2";
+      std::string(skald::built::kSources) + "/tools/cluster.sh --dir '" + folder + "' " + action + " >&2";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("the cluster: " + action + " has failed");
 }
 
 }  // namespace
 
-std::string skald_program() { return SKALD_PROGRAM; }
+std::string skald_program() { return skald::built::kProgram; }
 
 BookingSite::BookingSite(Kind kind) : kind_(kind) {
   if (kind_ == Kind::embedded) start_embedded();

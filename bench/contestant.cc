@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "support/built.h"
+
 namespace bench {
 namespace {
 
@@ -15,7 +17,7 @@ bool is_own(const std::string& peer) { return peer.starts_with("skald") || peer.
 
 }  // namespace
 
-std::string peers_file(const std::string& path) { return std::string(SKALD_BENCH_DIR) + "/" + path; }
+std::string peers_file(const std::string& path) { return std::string(skald::built::kSources) + "/bench/" + path; }
 
 // The peers want Node 22 or later; npm itself has it.
 std::string node() {

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "support/built.h"
+
 namespace bench {
 namespace {
 
@@ -110,7 +112,7 @@ std::string Report::svg() const {
 
 // Each benchmark owns the part of the file between its two marks.
 void Report::write_results() const {
-  const std::string dir = SKALD_BENCH_DIR, path = dir + "/RESULTS.md";
+  const std::string dir = skald::built::kSources + std::string("/bench"), path = dir + "/RESULTS.md";
   const std::string begin = "<!-- " + options_.name + " -->\n", end = "<!-- end of " + options_.name + " -->\n";
   std::string text = read_text(path);
   if (text.empty()) {

@@ -6,8 +6,9 @@
 #
 # compiles *.cc below the folder (tests aside) into skald_outbox, and *_test.cc
 # into outbox_test, which ctest runs. SEQUENTIAL: no thread is started in its tests.
+# ALONE: a file that becomes an object of its own in the archive.
 function(skald_folder name)
-  cmake_parse_arguments(ARG "SEQUENTIAL" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SEQUENTIAL" "ALONE" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -18,7 +19,13 @@ function(skald_folder name)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${name} ${root}/${name} SYMBOLIC)
 
   if(sources)
-    add_library(skald_${name} STATIC ${sources})
+    if(ARG_ALONE)
+      set(alone ${CMAKE_CURRENT_SOURCE_DIR}/${name}/${ARG_ALONE})
+      list(REMOVE_ITEM sources ${alone})
+    endif()
+    skald_batches(units skald_${name} ${sources})
+    add_library(skald_${name} STATIC ${units} ${alone})
+    skald_precompiled(skald_${name})
     set(scope PUBLIC)
   else()
     add_library(skald_${name} INTERFACE)
@@ -55,10 +62,13 @@ endfunction()
 
 # A gtest program that ctest runs as one test.
 function(skald_test name)
-  add_executable(${name} ${ARGN})
+  skald_batches(units ${name} ${ARGN})
+  add_executable(${name} ${units})
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main rapidcheck_gtest skald_env)
   # Half of the compiler's time; what a test waits for is in the libraries, which are optimised.
+  # The sanitizers' presets optimise nothing: that takes longer than it saves, and hides what a sanitizer could see.
   target_compile_options(${name} PRIVATE -O0)
+  skald_precompiled(${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600)
 endfunction()

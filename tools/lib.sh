@@ -9,7 +9,7 @@ symbolizer=external_symbolizer_path=/usr/bin/addr2line
 export ASAN_OPTIONS=$symbolizer TSAN_OPTIONS=$symbolizer UBSAN_OPTIONS=print_stacktrace=1:$symbolizer
 
 # One cache for every preset and clone: paths count from the root.
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 
 say() { printf 'skald: %s\n' "$*" >&2; }
 
@@ -20,7 +20,7 @@ configure() {
   local ninja_file=$root/build/$1/build.ninja
   [[ ! -f $ninja_file || $root/CMakePresets.json -nt $ninja_file ]] || return 0
   say "configuring build/$1"
-  (cd "$root" && cmake --preset "$1" --log-level=WARNING >/dev/null)
+  (cd "$root" && cmake --fresh --preset "$1" --log-level=WARNING >/dev/null)
 }
 
 # build PRESET [TARGET...]

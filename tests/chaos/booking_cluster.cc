@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "runtime/wakeup.h"
+#include "support/built.h"
 
 namespace skald::chaos {
 namespace {
@@ -56,7 +57,7 @@ void BookingCluster::up() const {
 }
 
 bool BookingCluster::run(std::vector<std::string> words) const {
-  words.insert(words.begin(), {SKALD_CLUSTER, "--dir", folder_.path().string()});
+  words.insert(words.begin(), {built::kSources + std::string("/tools/cluster.sh"), "--dir", folder_.path().string()});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

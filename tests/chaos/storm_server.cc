@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "support/built.h"
+
 namespace skald::chaos {
 namespace {
 
@@ -53,7 +55,7 @@ std::vector<char*> pointers_of(std::vector<std::string>& texts) {
 StormServer::StormServer(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables)
     : folder_(std::move(folder)), port_(free_port()), arguments_(std::move(arguments)) {
   std::filesystem::create_directories(folder_);
-  arguments_.insert(arguments_.begin(), {SKALD_PROGRAM, "serve", "--listen", "127.0.0.1:" + std::to_string(port_),
+  arguments_.insert(arguments_.begin(), {built::kProgram, "serve", "--listen", "127.0.0.1:" + std::to_string(port_),
                                          "--data", (folder_ / "data").string()});
   for (char** entry = environ; *entry != nullptr; ++entry)
     if (!std::string_view(*entry).starts_with("SKALD_")) environment_.emplace_back(*entry);

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "chaos/order_skus.h"
+#include "support/built.h"
 
 namespace skald::chaos {
 namespace {
@@ -24,7 +25,7 @@ StormSite::StormSite(const StormSetup& setup) {
   if (setup.dialect == Dialect::postgres) database_ = std::make_unique<test::ScratchPostgres>();
   receiver_.always({.latency = std::chrono::milliseconds(setup.latency_ms)});
   provider_ = std::make_unique<crash::ServedProcess>(
-      std::vector<std::string>{SKALD_PROGRAM, "sandbox-provider", "--listen", "127.0.0.1:0", "--http-threads", "256",
+      std::vector<std::string>{built::kProgram, "sandbox-provider", "--listen", "127.0.0.1:0", "--http-threads", "256",
                                "--data", (folder_.path() / "provider").string()});
   provider_->send("PUT", "/settings", to_json(order::Behaviour{.latency_ms = setup.latency_ms}), 200);
   StormServer::Variables variables{{"SKALD_DONATION_WEBHOOK", receiver_.url()},

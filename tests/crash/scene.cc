@@ -4,14 +4,16 @@
 #include "runtime/wakeup.h"
 #include "skald/checker.h"
 #include "skald/http.h"
+#include "support/built.h"
 
 namespace skald::crash {
 
 Scene::Scene(Dialect dialect, Pace pace) : pace_(pace) {
   if (dialect == Dialect::postgres) server_ = std::make_unique<test::ScratchPostgres>();
   database_ = server_ ? server_->url() : (folder_.path() / "order.db").string();
-  provider_ = std::make_unique<ServedProcess>(std::vector<std::string>{
-      SKALD_PROGRAM, "sandbox-provider", "--listen", "127.0.0.1:0", "--data", (folder_.path() / "provider").string()});
+  provider_ = std::make_unique<ServedProcess>(std::vector<std::string>{built::kProgram, "sandbox-provider", "--listen",
+                                                                       "127.0.0.1:0", "--data",
+                                                                       (folder_.path() / "provider").string()});
 }
 
 std::unique_ptr<ServedProcess> Scene::start(Doom doom, int place) const {
@@ -24,7 +26,7 @@ std::unique_ptr<ServedProcess> Scene::start(Doom doom, int place) const {
                                .call_timeout_ms = pace_.call_timeout_ms,
                                .doom = std::move(doom),
                                .crash_notes = (notes / "crash").string()};
-  return std::make_unique<ServedProcess>(std::vector<std::string>{SKALD_ORDER_PROCESS, to_json(options)});
+  return std::make_unique<ServedProcess>(std::vector<std::string>{built::kOrderProcess, to_json(options)});
 }
 
 void Scene::behave(const order::Behaviour& behaviour) { provider_->send("PUT", "/settings", to_json(behaviour), 200); }

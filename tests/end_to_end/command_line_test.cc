@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "end_to_end/skald_process.h"
+#include "support/built.h"
 #include "support/test_database.h"
 
 namespace skald::test {
@@ -24,7 +25,8 @@ struct Shell {
 
 // `skald` is the program.
 Shell shell(const std::string& command) {
-  FILE* pipe = popen(("skald() { " SKALD_PROGRAM " \"$@\"; }; { " + command + "; } 2>&1").c_str(), "r");
+  FILE* pipe =
+      popen(("skald() { " + std::string(built::kProgram) + " \"$@\"; }; { " + command + "; } 2>&1").c_str(), "r");
   Shell out{-1, ""};
   char bytes[4096];
   for (std::size_t got = 0; (got = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) out.out.append(bytes, got);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "http/raw_client.h"
+#include "support/built.h"
 
 namespace skald::test {
 namespace {
@@ -35,7 +36,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 Child start(std::vector<std::string> arguments, const SkaldServer::Variables& variables) {
-  arguments.insert(arguments.begin(), SKALD_PROGRAM);
+  arguments.insert(arguments.begin(), built::kProgram);
   std::vector<std::string> environment = environment_with(variables);
   const auto argv = pointers(arguments), envp = pointers(environment);
   int out[2], err[2];

@@ -23,7 +23,8 @@ class TemporaryFolder {
 };
 
 // A new, empty database on the server that SKALD_TEST_PG names (postgresql://…,
-// where the user may CREATE DATABASE); dropped at the end, sessions and all.
+// where the user may CREATE DATABASE). At its end its sessions end, too; the next one of this process may be
+// the same database, emptied. The process drops it.
 // Throws std::runtime_error with a sentence where the variable is not set.
 class ScratchPostgres {
  public:
