@@ -14,7 +14,8 @@ constexpr std::size_t kPageRows = 500;
 constexpr std::size_t kIdsShown = 50;
 
 constexpr std::string_view kCaseColumns =
-    "SELECT d.request_id, d.donor, d.amount, d.currency, d.message, d.status, d.event_id, d.content_hash, "
+    "SELECT d.request_id, d.donor, d.owner, d.asked_id, d.amount, d.currency, d.message, d.status, d.event_id, "
+    "d.content_hash, "
     "d.outcome_at, d.created_at, "
     "d.version, l.id, o.status, o.key, o.subject, o.payload, o.content_hash, o.updated_at FROM ";
 constexpr std::string_view kCaseJoins =
@@ -27,8 +28,9 @@ std::vector<Case> cases_of(const Rows& rows) {
     std::size_t c = 0;
     const auto next = [&]<class T>(T& member) { member = rows.get<T>(i, c++); };
     Donation& d = found.donation;
-    next(d.request_id), next(d.donor), next(d.amount), next(d.currency), next(d.message), next(d.status),
-        next(d.event_id), next(d.content_hash), next(d.outcome_at), next(d.created_at), next(d.version);
+    next(d.request_id), next(d.donor), next(d.owner), next(d.asked_id), next(d.amount), next(d.currency),
+        next(d.message), next(d.status), next(d.event_id), next(d.content_hash), next(d.outcome_at), next(d.created_at),
+        next(d.version);
     std::optional<std::string> letter;
     std::optional<std::int64_t> status;
     next(letter), next(status);
@@ -49,11 +51,11 @@ std::vector<Case> page_of_cases(Transaction& tx, std::string_view after) {
 }
 
 // Again under the donation's lock: another repair may have been faster.
-std::optional<Case> locked_case(Transaction& tx, const std::string& request_id) {
+std::optional<Case> locked_case(Transaction& tx, const std::string& id) {
   static const std::string sql =
       std::string(kCaseColumns) + "donation" + std::string(kCaseJoins) + " WHERE d.request_id = $1";
-  if (!tx.find_locked<Donation>(request_id)) return std::nullopt;
-  auto found = cases_of(tx.query(sql, request_id));
+  if (!tx.find_locked<Donation>(id)) return std::nullopt;
+  auto found = cases_of(tx.query(sql, id));
   return std::move(found.at(0));
 }
 
@@ -62,18 +64,18 @@ void set_outcome(Transaction& tx, const Donation& donation, Status status, std::
   tx.execute(
       "UPDATE donation SET status = $2, outcome_at = $3, content_hash = $4, version = version + 1 WHERE request_id = "
       "$1",
-      donation.request_id, status, at, hash);
+      donation.id(), status, at, hash);
 }
 
-bool mend(Engine& engine, Transaction& tx, const std::string& request_id, Kind kind) {
+bool mend(Engine& engine, Transaction& tx, const std::string& id, Kind kind) {
   if (kind != Kind::MISSING_ENTRY && kind != Kind::STATUS_DISAGREES) return false;
-  const auto current = locked_case(tx, request_id);
+  const auto current = locked_case(tx, id);
   if (!current) return false;
   const auto kinds = judge(*current);
   if (std::ranges::find(kinds, kind) == kinds.end()) return true;
   const Donation& donation = current->donation;
   if (kind == Kind::MISSING_ENTRY) {
-    skald::Event event = announcement_of(gift_of(donation), donation.event_id, "");
+    skald::Event event = announcement_of(donation);
     set_outcome(tx, donation, Status::ACCEPTED, std::nullopt, engine.content_hash(event));
     tx.emit(std::move(event));
   } else {
@@ -88,11 +90,12 @@ Position donations_page(Engine& engine, Transaction& tx, const std::string& afte
   const auto cases = page_of_cases(tx, after);
   report.donations += static_cast<std::int64_t>(cases.size());
   for (const Case& found : cases) {
-    const std::string& id = found.donation.request_id;
-    for (const Kind kind : judge(found)) report.note(kind, id, repair && mend(engine, tx, id, kind));
+    const Donation& donation = found.donation;
+    for (const Kind kind : judge(found))
+      report.note(kind, donation.asked_as(), repair && mend(engine, tx, donation.id(), kind));
   }
   if (cases.size() < kPageRows) return {Stage::entries, ""};
-  return {Stage::donations, cases.back().donation.request_id};
+  return {Stage::donations, cases.back().donation.id()};
 }
 
 Position entries_page(Transaction& tx, const std::string& after, Report& report) {
@@ -121,7 +124,7 @@ std::vector<Kind> judge(const Case& found) {
     if (!announced && !dead) kinds.push_back(Kind::MISSING_ENTRY);
     return kinds;
   }
-  const skald::Event announced = announcement_of(gift_of(donation), donation.event_id, "");
+  const skald::Event announced = announcement_of(donation);
   const auto& entry = *found.entry;
   if (entry.payload != announced.payload || entry.subject != announced.subject || entry.key != announced.key ||
       entry.content_hash != donation.content_hash)

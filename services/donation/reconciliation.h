@@ -59,7 +59,7 @@ struct Report {
   std::int64_t count_of(Kind kind) const;
 };
 
-// First all donations by request id, then all entries by their id.
+// First all donations by their id, then all entries by their id.
 enum class Stage { donations, entries, end };
 BOOST_DESCRIBE_ENUM(Stage, donations, entries, end)
 struct Position {

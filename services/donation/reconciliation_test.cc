@@ -12,6 +12,8 @@ Case announced() {
   Case out;
   out.donation = {.request_id = "r-1",
                   .donor = "kim",
+                  .owner = "kim",
+                  .asked_id = "asked-1",
                   .amount = 500,
                   .currency = "EUR",
                   .message = "hi",
@@ -21,7 +23,7 @@ Case announced() {
                   .outcome_at = skald::from_micros(1),
                   .created_at = {},
                   .version = 1};
-  const skald::Event event = announcement_of(gift_of(out.donation), "e-1", "");
+  const skald::Event event = announcement_of(out.donation);
   out.entry = Counterpart{EntryStatus::COMPLETED, event.key, event.subject, event.payload, "h", {}};
   return out;
 }

@@ -5,16 +5,20 @@ namespace donation {
 using skald::EntryStatus;
 
 Gift gift_of(const Donation& donation) {
-  return {donation.request_id, donation.donor, donation.amount, donation.currency, donation.message};
+  return {donation.asked_as(), donation.donor, donation.amount, donation.currency, donation.message};
 }
 
-skald::Event announcement_of(const Gift& gift, std::string event_id, std::string traceparent) {
+skald::Event announcement_of(const Gift& gift, std::string donation_id, std::string event_id, std::string traceparent) {
   return {.id = std::move(event_id),
           .type = std::string(kAccepted),
           .key = gift.donor,
-          .subject = gift.request_id,
+          .subject = std::move(donation_id),
           .payload = skald::to_json(gift),
           .traceparent = std::move(traceparent)};
+}
+
+skald::Event announcement_of(const Donation& donation) {
+  return announcement_of(gift_of(donation), donation.id(), donation.event_id, "");
 }
 
 Status status_for(EntryStatus status) {
@@ -37,10 +41,18 @@ EntryStatus remembered_status(const Donation& donation) {
 
 }  // namespace
 
-DonationView view_of(const Donation& donation, const std::optional<skald::Entry>& entry) {
-  DonationView view{donation.request_id, donation.donor,      donation.amount,
-                    donation.currency,   donation.message,    donation.status,
-                    donation.created_at, donation.outcome_at, {}};
+DonationView view_of(const Donation& donation, const std::optional<skald::Entry>& entry, bool staff) {
+  DonationView view{.id = donation.id(),
+                    .request_id = donation.asked_as(),
+                    .owner = donation.whose(),
+                    .donor = donation.donor,
+                    .amount = donation.amount,
+                    .currency = donation.currency,
+                    .message = donation.message,
+                    .status = donation.status,
+                    .created_at = donation.created_at,
+                    .outcome_at = donation.outcome_at,
+                    .outbox = {}};
   view.outbox = {.id = donation.event_id,
                  .status = remembered_status(donation),
                  .retry_count = 0,
@@ -52,7 +64,7 @@ DonationView view_of(const Donation& donation, const std::optional<skald::Entry>
   view.outbox.retry_count = entry->retry_count();
   view.outbox.content_hash = entry->content_hash;
   if (entry->status == EntryStatus::FAILED) view.outbox.next_retry_at = entry->next_retry_at;
-  if (!entry->last_error.empty()) view.outbox.last_error = entry->last_error;
+  if (staff && !entry->last_error.empty()) view.outbox.last_error = entry->last_error;
   return view;
 }
 

@@ -15,11 +15,20 @@ constexpr const char* kDonations = R"sql(
   CREATE INDEX donation_donor ON donation (donor, created_at, request_id);
   CREATE INDEX donation_open ON donation (status, created_at, request_id) WHERE status <> 'ANNOUNCED')sql";
 
+// A donation is its giver's, and request ids are unique within one giver. Rows of the program
+// before have neither column; theirs are the donor's. The index looks through both, so that old
+// rows need no rewriting and that program can go on writing them beside this one.
+constexpr const char* kOwners = R"sql(
+  ALTER TABLE donation ADD COLUMN owner TEXT;
+  ALTER TABLE donation ADD COLUMN asked_id TEXT;
+  CREATE UNIQUE INDEX donation_asked ON donation (COALESCE(asked_id, request_id), COALESCE(owner, donor)))sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 1> steps = {
-      skald::Migration{.version = 1, .name = "donations", .sql = kDonations, .postgres_sql = ""}};
+  static const std::array<skald::Migration, 2> steps = {
+      skald::Migration{.version = 1, .name = "donations", .sql = kDonations, .postgres_sql = ""},
+      skald::Migration{.version = 2, .name = "owners", .sql = kOwners, .postgres_sql = ""}};
   return steps;
 }
 
