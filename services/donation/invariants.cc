@@ -15,7 +15,7 @@ constexpr skald::Duration kStalledAfter = std::chrono::minutes(5);
 
 Invariants check_invariants(skald::Engine& engine, Transaction& tx) {
   Report report;
-  for (Position at; at.stage != Stage::end;) at = reconcile_page(engine, tx, at, false, report);
+  for (Position at; at.stage != Stage::end;) at = reconcile_page(engine, tx, at, {}, report);
   static const std::string shared = "SELECT COUNT(*) FROM (SELECT 1 FROM donation GROUP BY " + std::string(kAskedAs) +
                                     ", " + std::string(kWhose) + " HAVING COUNT(*) > 1) t";
   const auto repeated = tx.query(shared).get<std::int64_t>(0, 0);

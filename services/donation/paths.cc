@@ -159,6 +159,7 @@ Taken take(Engine& engine, skald::Env env, Transaction& tx, const Caller& giver,
                        .status = Status::ACCEPTED,
                        .event_id = event.id,
                        .content_hash = engine.content_hash(event),
+                       .replaces = std::nullopt,
                        .outcome_at = std::nullopt,
                        .created_at = now,
                        .version = 0};

@@ -20,6 +20,7 @@ Case announced() {
                   .status = Status::ANNOUNCED,
                   .event_id = "e-1",
                   .content_hash = "h",
+                  .replaces = std::nullopt,
                   .outcome_at = skald::from_micros(1),
                   .created_at = {},
                   .version = 1};

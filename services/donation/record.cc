@@ -58,7 +58,8 @@ DonationView view_of(const Donation& donation, const std::optional<skald::Entry>
                  .retry_count = 0,
                  .next_retry_at = std::nullopt,
                  .last_error = std::nullopt,
-                 .content_hash = donation.content_hash};
+                 .content_hash = donation.content_hash,
+                 .replaces = donation.replaces};
   if (!entry) return view;
   view.outbox.status = entry->status;
   view.outbox.retry_count = entry->retry_count();

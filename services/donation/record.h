@@ -54,6 +54,7 @@ struct Donation {
   std::optional<std::string> message;
   Status status = Status::ACCEPTED;
   std::string event_id, content_hash;
+  std::optional<std::string> replaces;  // the entry before event_id, where a repair made that one
   std::optional<skald::Time> outcome_at;
   skald::Time created_at{};
   std::int64_t version = 0;
@@ -66,7 +67,7 @@ struct Donation {
 };
 BOOST_DESCRIBE_STRUCT(Donation, (),
                       (request_id, donor, owner, asked_id, amount, currency, message, status, event_id, content_hash,
-                       outcome_at, created_at, version))
+                       replaces, outcome_at, created_at, version))
 
 // SQL for whose() and asked_as(): the expressions of the index that makes them unique.
 inline constexpr std::string_view kWhose = "COALESCE(owner, donor)", kAskedAs = "COALESCE(asked_id, request_id)";
@@ -90,8 +91,9 @@ struct OutboxView {
   std::optional<skald::Time> next_retry_at;
   std::optional<std::string> last_error;
   std::string content_hash;
+  std::optional<std::string> replaces;
 };
-BOOST_DESCRIBE_STRUCT(OutboxView, (), (id, status, retry_count, next_retry_at, last_error, content_hash))
+BOOST_DESCRIBE_STRUCT(OutboxView, (), (id, status, retry_count, next_retry_at, last_error, content_hash, replaces))
 
 struct DonationView {
   std::string id, request_id, owner, donor;

@@ -23,12 +23,19 @@ constexpr const char* kOwners = R"sql(
   ALTER TABLE donation ADD COLUMN asked_id TEXT;
   CREATE UNIQUE INDEX donation_asked ON donation (COALESCE(asked_id, request_id), COALESCE(owner, donor)))sql";
 
+// What a repair has replaced: the old entry stays in the outbox, and is nobody's orphan.
+constexpr const char* kReplaced = R"sql(
+  ALTER TABLE donation ADD COLUMN replaces TEXT;
+  CREATE TABLE donation_replaced (
+    event_id TEXT PRIMARY KEY, donation_id TEXT NOT NULL, by_event_id TEXT NOT NULL, at BIGINT NOT NULL))sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 2> steps = {
+  static const std::array<skald::Migration, 3> steps = {
       skald::Migration{.version = 1, .name = "donations", .sql = kDonations, .postgres_sql = ""},
-      skald::Migration{.version = 2, .name = "owners", .sql = kOwners, .postgres_sql = ""}};
+      skald::Migration{.version = 2, .name = "owners", .sql = kOwners, .postgres_sql = ""},
+      skald::Migration{.version = 3, .name = "replaced entries", .sql = kReplaced, .postgres_sql = ""}};
   return steps;
 }
 
