@@ -161,6 +161,7 @@ Taken take(Engine& engine, skald::Env env, Transaction& tx, const Caller& giver,
                        .content_hash = engine.content_hash(event),
                        .replaces = std::nullopt,
                        .outcome_at = std::nullopt,
+                       .untold = std::nullopt,
                        .created_at = now,
                        .version = 0};
   if (insert(tx, fresh, staff)) {

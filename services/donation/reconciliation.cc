@@ -16,10 +16,12 @@ constexpr std::size_t kIdsShown = 50;
 constexpr std::string_view kCaseColumns =
     "SELECT d.request_id, d.donor, d.owner, d.asked_id, d.amount, d.currency, d.message, d.status, d.event_id, "
     "d.content_hash, "
-    "d.replaces, d.outcome_at, d.created_at, "
+    "d.replaces, d.outcome_at, d.untold, d.created_at, "
     "d.version, l.state, o.status, o.key, o.subject, o.payload, o.content_hash, o.updated_at FROM ";
 constexpr std::string_view kCaseJoins =
     " d LEFT JOIN skald_outbox o ON o.id = d.event_id LEFT JOIN skald_dead_letter l ON l.id = d.event_id";
+
+bool has_ended(EntryStatus status) { return status == EntryStatus::COMPLETED || status == EntryStatus::DEAD_LETTER; }
 
 std::vector<Case> cases_of(const Rows& rows) {
   std::vector<Case> out(rows.size());
@@ -30,7 +32,7 @@ std::vector<Case> cases_of(const Rows& rows) {
     Donation& d = found.donation;
     next(d.request_id), next(d.donor), next(d.owner), next(d.asked_id), next(d.amount), next(d.currency),
         next(d.message), next(d.status), next(d.event_id), next(d.content_hash), next(d.replaces), next(d.outcome_at),
-        next(d.created_at), next(d.version);
+        next(d.untold), next(d.created_at), next(d.version);
     std::optional<std::string> letter;
     std::optional<std::int64_t> status;
     next(letter), next(status);
@@ -105,8 +107,8 @@ bool mend(Engine& engine, Transaction& tx, const std::string& id, Kind kind, con
     set_outcome(tx, donation, Status::ACCEPTED, std::nullopt, engine.content_hash(event));
     tx.emit(std::move(event));
   } else {
-    const Status status = status_for(current->entry->status);
-    const auto at = status == Status::ACCEPTED ? std::nullopt : std::optional(current->entry->updated_at);
+    const Status status = status_for(current->entry->status, donation.is_untold());
+    const auto at = has_ended(current->entry->status) ? std::optional(current->entry->updated_at) : std::nullopt;
     set_outcome(tx, donation, status, at, donation.content_hash);
   }
   return true;
@@ -146,8 +148,8 @@ std::vector<Kind> judge(const Case& found) {
   const Donation& donation = found.donation;
   std::vector<Kind> kinds;
   if (!found.entry) {
-    const bool announced =
-        donation.status == Status::ANNOUNCED && donation.outcome_at;  // retention has taken the entry
+    const bool announced = (donation.status == Status::ANNOUNCED || donation.is_untold()) &&
+                           donation.outcome_at;  // retention has taken the entry
     const bool dead = donation.status == Status::UNDELIVERED && found.has_dead_letter;
     if (!announced && !dead) kinds.push_back(Kind::MISSING_ENTRY);
     return kinds;
@@ -157,8 +159,8 @@ std::vector<Kind> judge(const Case& found) {
   if (entry.payload != announced.payload || entry.subject != announced.subject || entry.key != announced.key ||
       entry.content_hash != donation.content_hash)
     kinds.push_back(Kind::CONTENT_DISAGREES);
-  const Status status = status_for(entry.status);
-  if (donation.status != status || donation.outcome_at.has_value() != (status != Status::ACCEPTED))
+  if (donation.status != status_for(entry.status, donation.is_untold()) ||
+      donation.outcome_at.has_value() != has_ended(entry.status))
     kinds.push_back(Kind::STATUS_DISAGREES);
   if (entry.status == EntryStatus::DEAD_LETTER && !found.has_dead_letter) kinds.push_back(Kind::UNEXPLAINED_END);
   return kinds;

@@ -22,6 +22,7 @@ Case announced() {
                   .content_hash = "h",
                   .replaces = std::nullopt,
                   .outcome_at = skald::from_micros(1),
+                  .untold = std::nullopt,
                   .created_at = {},
                   .version = 1};
   const skald::Event event = announcement_of(out.donation);
@@ -47,6 +48,19 @@ TEST(Judge, AnAnnouncedDonationNeedsNoEntryAnyMore) {
               c.donation.outcome_at.reset();
             }),
             Kinds{Kind::MISSING_ENTRY});
+}
+
+TEST(Judge, ADonationThatNobodyIsToldOfStaysAccepted) {
+  const auto untold = [](Case& c) {
+    c.donation.status = Status::ACCEPTED;
+    c.donation.untold = 1;
+  };
+  EXPECT_EQ(judged(untold), Kinds{});
+  EXPECT_EQ(judged([&](Case& c) {
+              untold(c);
+              c.entry.reset();
+            }),
+            Kinds{});
 }
 
 TEST(Judge, AnOpenDonationNeedsItsEntry) {

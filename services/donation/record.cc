@@ -21,9 +21,9 @@ skald::Event announcement_of(const Donation& donation) {
   return announcement_of(gift_of(donation), donation.id(), donation.event_id, "");
 }
 
-Status status_for(EntryStatus status) {
+Status status_for(EntryStatus status, bool untold) {
   switch (status) {
-    case EntryStatus::COMPLETED: return Status::ANNOUNCED;
+    case EntryStatus::COMPLETED: return untold ? Status::ACCEPTED : Status::ANNOUNCED;
     case EntryStatus::DEAD_LETTER: return Status::UNDELIVERED;
     default: return Status::ACCEPTED;
   }
@@ -35,7 +35,7 @@ EntryStatus remembered_status(const Donation& donation) {
   switch (donation.status) {
     case Status::ANNOUNCED: return EntryStatus::COMPLETED;
     case Status::UNDELIVERED: return EntryStatus::DEAD_LETTER;
-    default: return EntryStatus::PENDING;
+    default: return donation.is_untold() ? EntryStatus::COMPLETED : EntryStatus::PENDING;
   }
 }
 
@@ -50,6 +50,7 @@ DonationView view_of(const Donation& donation, const std::optional<skald::Entry>
                     .currency = donation.currency,
                     .message = donation.message,
                     .status = donation.status,
+                    .notice = std::nullopt,
                     .created_at = donation.created_at,
                     .outcome_at = donation.outcome_at,
                     .outbox = {}};
@@ -60,6 +61,7 @@ DonationView view_of(const Donation& donation, const std::optional<skald::Entry>
                  .last_error = std::nullopt,
                  .content_hash = donation.content_hash,
                  .replaces = donation.replaces};
+  if (donation.is_untold()) view.notice = "nobody is told: no webhook for donations was set when it was taken";
   if (!entry) return view;
   view.outbox.status = entry->status;
   view.outbox.retry_count = entry->retry_count();

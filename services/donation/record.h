@@ -36,7 +36,8 @@ struct Gift {
 };
 BOOST_DESCRIBE_STRUCT(Gift, (), (request_id, donor, amount, currency, message))
 
-// ACCEPTED until its announcement has ended one way or the other.
+// ACCEPTED until its announcement has ended one way or the other; for ever where there was nobody
+// to tell.
 enum class Status { ACCEPTED, ANNOUNCED, UNDELIVERED };
 BOOST_DESCRIBE_ENUM(Status, ACCEPTED, ANNOUNCED, UNDELIVERED)
 
@@ -56,6 +57,7 @@ struct Donation {
   std::string event_id, content_hash;
   std::optional<std::string> replaces;  // the entry before event_id, where a repair made that one
   std::optional<skald::Time> outcome_at;
+  std::optional<std::int64_t> untold;   // 1: its announcement ended, and nobody was there to be told
   skald::Time created_at{};
   std::int64_t version = 0;
 
@@ -64,10 +66,11 @@ struct Donation {
   // The subject of the token that gave it. Request ids are unique within one owner.
   const std::string& whose() const { return owner ? *owner : donor; }
   const std::string& asked_as() const { return asked_id ? *asked_id : request_id; }
+  bool is_untold() const { return untold.value_or(0) != 0; }
 };
 BOOST_DESCRIBE_STRUCT(Donation, (),
                       (request_id, donor, owner, asked_id, amount, currency, message, status, event_id, content_hash,
-                       replaces, outcome_at, created_at, version))
+                       replaces, outcome_at, untold, created_at, version))
 
 // SQL for whose() and asked_as(): the expressions of the index that makes them unique.
 inline constexpr std::string_view kWhose = "COALESCE(owner, donor)", kAskedAs = "COALESCE(asked_id, request_id)";
@@ -81,8 +84,8 @@ Gift gift_of(const Donation& donation);
 skald::Event announcement_of(const Gift& gift, std::string donation_id, std::string event_id, std::string traceparent);
 skald::Event announcement_of(const Donation& donation);
 
-// The status that a donation has while its entry is in `status`.
-Status status_for(skald::EntryStatus status);
+// The status that a donation has while its entry is in `status`; `untold`: with nobody to tell.
+Status status_for(skald::EntryStatus status, bool untold);
 
 struct OutboxView {
   std::string id;
@@ -101,12 +104,14 @@ struct DonationView {
   std::string currency;
   std::optional<std::string> message;
   Status status = Status::ACCEPTED;
+  std::optional<std::string> notice;  // what the status does not say
   skald::Time created_at{};
   std::optional<skald::Time> outcome_at;
   OutboxView outbox;
 };
 BOOST_DESCRIBE_STRUCT(DonationView, (),
-                      (id, request_id, owner, donor, amount, currency, message, status, created_at, outcome_at, outbox))
+                      (id, request_id, owner, donor, amount, currency, message, status, notice, created_at, outcome_at,
+                       outbox))
 
 // For `staff` with what failed inside: that names hosts. Without an entry, what became of it is
 // told from the donation's own outcome.

@@ -29,13 +29,17 @@ constexpr const char* kReplaced = R"sql(
   CREATE TABLE donation_replaced (
     event_id TEXT PRIMARY KEY, donation_id TEXT NOT NULL, by_event_id TEXT NOT NULL, at BIGINT NOT NULL))sql";
 
+// 1 where its announcement ended with nobody to tell.
+constexpr const char* kUntold = "ALTER TABLE donation ADD COLUMN untold BIGINT";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 3> steps = {
+  static const std::array<skald::Migration, 4> steps = {
       skald::Migration{.version = 1, .name = "donations", .sql = kDonations, .postgres_sql = ""},
       skald::Migration{.version = 2, .name = "owners", .sql = kOwners, .postgres_sql = ""},
-      skald::Migration{.version = 3, .name = "replaced entries", .sql = kReplaced, .postgres_sql = ""}};
+      skald::Migration{.version = 3, .name = "replaced entries", .sql = kReplaced, .postgres_sql = ""},
+      skald::Migration{.version = 4, .name = "nobody to tell", .sql = kUntold, .postgres_sql = ""}};
   return steps;
 }
 

@@ -54,7 +54,7 @@ Site::Site(Env env, Database& db, Bus& bus, SiteOptions options)
   donation::install(engine, routes, env, {.webhook = options_.has_webhook ? &bus : nullptr});
   // The engine is never started: the relay that is stepped here gets the same.
   if (options_.has_webhook) routing.add(Route{.type = std::string(donation::kAccepted), .bus = &bus});
-  routing.on_settled(std::string(donation::kAccepted), donation::keep_outcome);
+  routing.on_settled(std::string(donation::kAccepted), donation::outcome_keeper(options_.has_webhook));
 }
 
 Response Site::call(std::string method, std::string path, std::string body,
