@@ -121,8 +121,8 @@ bool insert(Transaction& tx, const Donation& fresh, bool staff) {
                 "INSERT INTO donation (request_id, donor, owner, asked_id, amount, currency, message, status, "
                 "event_id, content_hash, created_at, version) "
                 "SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), "
-                "CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS TEXT), CAST($10 AS TEXT), CAST($11 "
-                "AS BIGINT), 0 "
+                "CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS TEXT), CAST($10 AS TEXT), "
+                "CAST($11 AS BIGINT), 0 "
                 "WHERE CAST($12 AS BIGINT) = 0 OR NOT EXISTS "
                 "(SELECT 1 FROM donation WHERE request_id = $4 AND owner IS NULL) "
                 "ON CONFLICT DO NOTHING RETURNING request_id",

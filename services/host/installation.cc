@@ -87,13 +87,23 @@ golf::Ask ask_course(Asking* asking) {
   };
 }
 
+// A version before made such secrets in the data folder, and receivers have them.
+void tell_of_raw_secret(Env env, const WebhookOptions& options, std::string_view what) {
+  if (options.secret.starts_with("whsec_")) return;
+  env.observer.log(Observer::Level::warn,
+                   std::string(what) +
+                       " are signed by a raw secret: receivers must take its bytes as the key, which libraries for "
+                       "Standard Webhooks do not; for those set one that is whsec_ and base64, or remove "
+                       "webhook-secret from the data folder, and one is made");
+}
+
 }  // namespace
 
 WebhookOptions webhook_options(const cli::Settings& settings, const std::string& url, std::string_view secret_setting) {
   WebhookOptions out;
   out.url = url;
   out.secret = settings.text(secret_setting);
-  if (out.secret.empty()) out.secret = cli::DataFolder(settings.text("data")).secret("webhook-secret");
+  if (out.secret.empty()) out.secret = cli::DataFolder(settings.text("data")).webhook_secret();
   out.allow_private = settings.enabled("webhook.allow_private");
   return out;
 }
@@ -177,7 +187,7 @@ void Installation::add_donation(Env env, const cli::Settings& settings, Unit& un
       options.discord_text = [](const Message& message) {
         return escape_markdown(donation::announcement_text(message));
       };
-    }
+    } else tell_of_raw_secret(env, options, "announcements");
     announcements_ = std::make_unique<WebhookBus>(env, std::move(options));
   }
   donation::install(*unit.engine, *routes_, env, {.webhook = announcements_.get()});
@@ -213,8 +223,11 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
   if (uses_nats(settings)) as_set([&] { connect_by_nats(env, units, nats_options(settings)); });
   else connect_in_process(units);
   const std::string& url = settings.text("booking.webhook");
-  if (!url.empty() && units.notify != nullptr)
-    notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
+  if (!url.empty() && units.notify != nullptr) {
+    WebhookOptions options = webhook_options(settings, url, "booking.webhook_secret");
+    tell_of_raw_secret(env, options, "notifications");
+    notifications_ = std::make_unique<WebhookBus>(env, std::move(options));
+  }
   if (asking_)
     publish = [publish = std::move(publish), asking = asking_.get()](std::string_view topic) {
       publish(topic);
