@@ -25,6 +25,7 @@ EngineOptions engine_options(const cli::Settings& settings, Installation::Purpos
   EngineOptions out;
   const std::string own(part == Part::donation ? "" : "-" + std::string(enum_name(part)));
   if (part != Part::donation) out.outbox.source = "/" + std::string(enum_name(part));
+  out.outbox.batch = static_cast<std::size_t>(settings.integer("outbox.batch"));
   out.outbox.retries_max = static_cast<int>(settings.integer("outbox.retries_max"));
   out.outbox.backoff_first = settings.duration("outbox.backoff_first");
   out.outbox.on_dead_letter =
@@ -113,8 +114,9 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
   const std::string& alert_url = settings.text("alert.webhook");
   if (purpose != Purpose::inspect && !alert_url.empty())
     alerts_ = std::make_unique<Alerts>(env, webhook_options(settings, alert_url, "donation.webhook_secret"));
-  routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION,
-                                           settings.fraction("otlp.ratio"));
+  routes_ =
+      std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION,
+                                     settings.fraction("otlp.ratio"), settings.duration("http.idempotency_retention"));
   if (wants(settings, "donation") || wants(settings, "order")) {
     Unit& unit = add_unit(env, settings, purpose, Part::donation, "donation-order");
     if (wants(settings, "donation")) add_donation(env, settings, unit);
@@ -220,8 +222,9 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
     return wants(settings, name) ? &add_unit(env, settings, purpose, part, name) : nullptr;
   };
   const BookingUnits units{.booking = unit(Part::booking), .course = unit(Part::course), .notify = unit(Part::notify)};
-  if (uses_nats(settings)) as_set([&] { connect_by_nats(env, units, nats_options(settings)); });
-  else connect_in_process(units);
+  const int tries = static_cast<int>(settings.integer("booking.event_tries"));
+  if (uses_nats(settings)) as_set([&] { connect_by_nats(env, units, nats_options(settings), land_in_engine, tries); });
+  else connect_in_process(units, land_in_engine, tries);
   const std::string& url = settings.text("booking.webhook");
   if (!url.empty() && units.notify != nullptr) {
     WebhookOptions options = webhook_options(settings, url, "booking.webhook_secret");
@@ -239,7 +242,8 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
                                       .timeout = settings.duration("booking.timeout"),
                                       .refund_last_day = settings.integer("booking.refund_last_day"),
                                       .charge_max = settings.integer("booking.charge_max")},
-                          .notifications = notifications_.get()});
+                          .notifications = notifications_.get(),
+                          .lock_tries = static_cast<int>(settings.integer("booking.lock_tries"))});
   if (!asking_ || purpose != Purpose::serve) return;
   const AnsweringOptions options{.nats = nats_options(settings),
                                  .service = "",

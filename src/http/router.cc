@@ -51,10 +51,12 @@ void add_field(std::string& fields, std::string_view name, std::string_view valu
 
 }  // namespace
 
-Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio)
+Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio,
+               Duration keys_kept)
     : env_(env),
       authenticator_(std::move(authenticator)),
       trace_ratio_(env.observer.traces() ? trace_ratio : 1),
+      in_flight_(keys_kept),
       root_(std::make_unique<Node>()) {
   get("/openapi.json", Access::open, describe<void, RawJson>("This description"),
       [this, version = std::move(program_version)](const Request&) {

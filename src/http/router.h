@@ -46,8 +46,9 @@ struct Reply {
 class Routes final : public Router {
  public:
   // Registers GET /openapi.json by itself. Of requests that bring no trace context the share
-  // `trace_ratio` is traced, where anybody wants to hear of spans.
-  Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio = 1);
+  // `trace_ratio` is traced, where anybody wants to hear of spans. Idempotency-Keys are kept for `keys_kept`.
+  Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio = 1,
+         Duration keys_kept = kApiKeyKept);
   ~Routes() override;
 
   void get(std::string path, Access access, Doc doc, Handler handler) override;
