@@ -203,7 +203,24 @@ Reply Routes::handle(Request& request, const Caller* known, const Route*& chosen
   for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
   if (known != nullptr) Authenticator::admit(request.caller = *known, route.access);
   else request.caller = authenticator_.admit(request, route.access);
+  check_filters(route, request);
   return run(route, request);
+}
+
+// A filter that nobody looks at would give more than was asked for, and nobody would notice. What is
+// open is asked by probes, which add what they like.
+void Routes::check_filters(const Route& route, const Request& request) {
+  if (route.access == Access::open) return;
+  std::vector<std::string> known = route.doc.query;
+  if (route.doc.paged)
+    for (const char* name : {"limit", "cursor"}) known.emplace_back(name);
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    std::string names;
+    for (const std::string& one : known) names += (names.empty() ? "" : ", ") + one;
+    throw Invalid("UNKNOWN_FILTER", "this path does not know " + cut_text(name, 100) + " in its query; it takes " +
+                                        (names.empty() ? "none" : names));
+  }
 }
 
 Reply Routes::run(const Route& route, const Request& request) const {

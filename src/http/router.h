@@ -83,6 +83,7 @@ class Routes final : public Router {
   Reply answer(Request request, const Caller* known) const;
   static Response cut(Reply reply);
   Reply handle(Request& request, const Caller* known, const Route*& chosen) const;
+  static void check_filters(const Route& route, const Request& request);
   Reply run(const Route& route, const Request& request) const;
   void introduce(Request& request) const;
   void finish(const Request& request, Response& response, Instant began, std::string_view cause) const;
