@@ -99,8 +99,9 @@ class Engine {
   // The hash that the outbox keeps with an event of this subject, type and payload.
   std::string content_hash(const Event& event) const;
 
-  // What this engine and its services know under one name of a business key.
-  StoryPart story(Transaction& tx, const std::string& name);
+  // What this engine and its services know under one name of a business key. The engine's own part
+  // has no owner.
+  std::vector<StoryPart> story(Transaction& tx, const std::string& name);
 
   // Events that other services have sent, in their order: kept like our own from here on,
   // and handled by our consumers with the same order per key, retries and dead letters: at

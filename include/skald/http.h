@@ -164,16 +164,39 @@ struct Doc {
   bool paged = false;                   // takes limit and cursor
   std::string content_type = "application/json";
   bool keyed = false;                   // takes an Idempotency-Key; what write() and act_once() add does
+  std::string request_name = {};        // of the schemas: "donation::NewDonation", "donation::DonationView list"
+  std::string response_name = {};
 };
 
 template <class> inline constexpr bool is_listing = false;
 template <class T> inline constexpr bool is_listing<Listing<T>> = true;
 
+namespace detail {
+
+template <class T> struct BodyName {
+  static std::string of() { return std::string(type_name<T>()); }
+};
+template <> struct BodyName<RawJson> {
+  static std::string of() { return ""; }  // it is nothing in particular
+};
+template <class T> struct BodyName<OfService<T>> : BodyName<T> {};
+template <class T> struct BodyName<Listing<T>> {
+  static std::string of() { return BodyName<T>::of() + " list"; }
+};
+
+}  // namespace detail
+
 template <class In, class Out>
 Doc describe(std::string summary, int success = 200, std::vector<std::string> query = {}) {
   Doc doc{.summary = std::move(summary), .success = success, .query = std::move(query), .paged = is_listing<Out>};
-  if constexpr (!std::is_void_v<In>) doc.request_schema = json_schema<In>();
-  if constexpr (!std::is_void_v<Out>) doc.response_schema = json_schema<Out>();
+  if constexpr (!std::is_void_v<In>) {
+    doc.request_schema = json_schema<In>();
+    doc.request_name = detail::BodyName<In>::of();
+  }
+  if constexpr (!std::is_void_v<Out>) {
+    doc.response_schema = json_schema<Out>();
+    doc.response_name = detail::BodyName<Out>::of();
+  }
   return doc;
 }
 

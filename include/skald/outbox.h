@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct Consumer {
 struct Route {
   std::string type;
   Bus* bus = nullptr;
-  int retries_max = 3;
+  std::optional<int> retries_max = {};  // where it is not to be the outbox's own
 };
 
 // What happens to the later events of a key whose head went to the dead letters.

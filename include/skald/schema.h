@@ -6,11 +6,15 @@
 //    "additionalProperties":false}
 //
 // Schemas are written in place, without references; a struct that contains
-// itself has none and does not compile.
+// itself has none and does not compile. What a member may be beyond its type is said once, where
+// the struct is, and checked by whoever takes it:
+//
+//   template <> struct skald::Limits<Gift> {
+//     static constexpr skald::MemberLimit of[] = {{"amount", 1, 1'000'000}};
+//   };
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +25,14 @@
 #include "skald/time.h"
 
 namespace skald {
+
+// From `low` to `high`: of a number its value, of a text its characters, of a list its items.
+struct MemberLimit {
+  std::string_view member;
+  std::int64_t low, high;
+};
+template <class T> struct Limits {};
+
 namespace detail {
 
 template <class T> struct Schema;
@@ -41,16 +53,11 @@ template <> struct Schema<RawJson> {
   static void write(std::string& out) { out += "{}"; }
 };
 
-// The bounds are those of the decoder, which takes no number beyond 63 bits.
+// The decoder takes no number beyond 63 bits.
 template <class T> requires(std::integral<T> && !std::same_as<T, bool>)
 struct Schema<T> {
   static void write(std::string& out) {
-    out += R"({"type":"integer","minimum":)";
-    json::write_integer(out, static_cast<std::int64_t>(std::numeric_limits<T>::min()));
-    out += R"(,"maximum":)";
-    json::write_integer(out, sizeof(T) == 8 ? std::numeric_limits<std::int64_t>::max()
-                                            : static_cast<std::int64_t>(std::numeric_limits<T>::max()));
-    out += '}';
+    out += sizeof(T) == 8 ? R"({"type":"integer","format":"int64"})" : R"({"type":"integer","format":"int32"})";
   }
 };
 
@@ -87,6 +94,36 @@ template <class T> struct Schema<std::map<std::string, T>> {
   }
 };
 
+template <class V> inline constexpr bool is_list = false;
+template <class V> inline constexpr bool is_list<std::vector<V>> = true;
+
+// The words for a limit of V's: minimum, minLength, minItems.
+template <class V>
+void write_limit(std::string& out, const MemberLimit& limit) {
+  const bool list = is_list<V>, text = std::is_same_v<V, std::string>;
+  out.pop_back();  // the schema's closing brace
+  out += list ? R"(,"minItems":)" : text ? R"(,"minLength":)" : R"(,"minimum":)";
+  json::write_integer(out, limit.low);
+  out += list ? R"(,"maxItems":)" : text ? R"(,"maxLength":)" : R"(,"maximum":)";
+  json::write_integer(out, limit.high);
+  out += '}';
+}
+
+template <class V> struct Bare {
+  using type = V;
+};
+template <class V> struct Bare<std::optional<V>> {
+  using type = V;
+};
+
+template <class T, class V>
+void write_member(std::string& out, std::string_view member) {
+  Schema<V>::write(out);
+  if constexpr (requires { Limits<T>::of; })
+    for (const MemberLimit& limit : Limits<T>::of)
+      if (limit.member == member) write_limit<typename Bare<V>::type>(out, limit);
+}
+
 template <Described T> struct Schema<T> {
   static void write(std::string& out) {
     std::string required;
@@ -99,7 +136,7 @@ template <Described T> struct Schema<T> {
       first = false;
       json::write_string(out, name);
       out += ':';
-      Schema<V>::write(out);
+      write_member<T, V>(out, member.name);
       if constexpr (!json::is_optional<V>) {
         if (!required.empty()) required += ',';
         json::write_string(required, name);
@@ -110,6 +147,14 @@ template <Described T> struct Schema<T> {
     out += R"(,"additionalProperties":false})";
   }
 };
+
+// "donation::NewDonation", and whatever the compiler says of unnamed namespaces.
+template <class T>
+std::string_view type_name() {
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const std::size_t begin = text.find("T = ") + 4;
+  return text.substr(begin, text.find_first_of(";]", begin) - begin);
+}
 
 }  // namespace detail
 

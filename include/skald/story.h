@@ -1,7 +1,10 @@
 // Everything that happened to one business key, in order: what an engine knows of it, and
 // what a service adds from tables of its own.
 //
-//   engine.tell([](Transaction& tx, std::string_view name) { … return StoryPart{…}; });
+//   engine.tell([](Transaction& tx, const std::string& name) { … return std::vector{StoryPart{…}}; });
+//
+// A story has parts, and each part is somebody's. A customer is told the parts that are his own.
+// The name under which a part is found says nothing of whose it is: a client may have chosen it.
 #pragma once
 
 #include <functional>
@@ -25,13 +28,18 @@ struct StoryLine {
 BOOST_DESCRIBE_STRUCT(StoryLine, (), (at, source, what, id, detail))
 
 // What is known under one name of the key.
+//
+// A service that knows whose a record is says so in `owner`, and lists in `names` what it has named
+// itself by ids of its own making: a booking's id and number. What others know under these names and
+// cannot tell whose it is (an engine's events and sagas, seats, notifications) is that owner's, too.
+// So a name that a client chose must never stand in `names`.
 struct StoryPart {
-  std::vector<std::string> names;     // others of the same: a booking's id, for its number
-  std::optional<std::string> owner;   // the customer whose it is; only who knows it says so
+  std::vector<std::string> names;
+  std::optional<std::string> owner;
   std::vector<StoryLine> lines;
 };
 
-// Reads only. An unknown name has an empty part.
-using Storyteller = std::function<StoryPart(Transaction& tx, const std::string& name)>;
+// Reads only. An unknown name has no parts; one that several clients chose has several.
+using Storyteller = std::function<std::vector<StoryPart>(Transaction& tx, const std::string& name)>;
 
 }  // namespace skald

@@ -7,8 +7,6 @@
 
 namespace booking {
 
-inline constexpr std::int64_t kPlayersMax = 100;
-
 // The request's booking, its customer filled in. Invalid (BAD_SLOT_ID, BAD_PLAYERS,
 // BAD_CUSTOMER), Forbidden (NOT_YOURS).
 Wanted wanted_by(const skald::Request& request);

@@ -15,10 +15,10 @@ std::optional<Booking> booking_called(Transaction& tx, const std::string& name) 
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
-StoryPart tell(Transaction& tx, const std::string& name) {
-  StoryPart out;
+std::vector<StoryPart> tell(Transaction& tx, const std::string& name) {
   const auto booking = booking_called(tx, name);
-  if (!booking) return out;
+  if (!booking) return {};
+  StoryPart out;
   out.names = {booking->id, booking->number};
   out.owner = booking->customer;
   for (const History& one : tx.select<History>("WHERE booking_id = $1 ORDER BY seq", booking->id))
@@ -32,7 +32,7 @@ StoryPart tell(Transaction& tx, const std::string& name) {
                          money.get<std::string>(i, 1),
                          money.get<std::string>(i, 0),
                          {}});
-  return out;
+  return {out};
 }
 
 }  // namespace

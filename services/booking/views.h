@@ -7,6 +7,7 @@
 
 #include "booking/record.h"
 #include "golf/events.h"
+#include "skald/schema.h"
 
 namespace booking {
 
@@ -16,6 +17,7 @@ struct NewBooking {
   std::optional<std::string> customer;  // admins book for others
 };
 BOOST_DESCRIBE_STRUCT(NewBooking, (), (slot_id, players, customer))
+inline constexpr std::int64_t kPlayersMax = 100;
 
 struct Cancellation {
   std::optional<std::string> reason;
@@ -40,3 +42,8 @@ BOOST_DESCRIBE_STRUCT(BookingView, (),
 BookingView view_of(const Booking& booking);
 
 }  // namespace booking
+
+template <>
+struct skald::Limits<booking::NewBooking> {
+  static constexpr skald::MemberLimit of[] = {{"players", 1, booking::kPlayersMax}};
+};

@@ -21,6 +21,7 @@ namespace course {
 
 struct Options {
   skald::Pause pause;  // waits between two tries to reserve; never called on SQLite, where nobody comes in between
+  int lock_tries = 3;  // in all, to take seats of a slot that others change meanwhile
 };
 
 // Component "course". Its tables stand beside the engine's in one database.

@@ -7,7 +7,7 @@ namespace course {
 
 void install(skald::Engine& engine, skald::Router& router, skald::Env env, Options options) {
   engine.database().migrate("course", migrations());
-  const auto handler = std::make_shared<const SagaHandler>(env, std::move(options.pause));
+  const auto handler = std::make_shared<const SagaHandler>(env, std::move(options.pause), options.lock_tries);
   engine.consume({.name = "course.reserve", .type = "slot.reserve", .handle = [handler](auto& tx, const auto& message) {
                     handler->reserve(tx, message);
                   }});

@@ -20,8 +20,6 @@ struct SagaHandler::Seats {
 
 namespace {
 
-const skald::RetryPolicy kSlotTries{.aggregate = "slot", .tries = 3, .first = std::chrono::milliseconds(50)};
-
 // Touches no row where there is one of this booking and slot already.
 constexpr std::string_view kClaim =
     "INSERT INTO course_reservation (booking_id, slot_id, players, state, created_at) "
@@ -70,8 +68,8 @@ bool take(Transaction& tx, StoredSlot& slot, std::int64_t players) {
 
 }  // namespace
 
-// Pauses with the transaction open, for a quarter of a second at most: a slot's events come one
-// by one, so that what has changed it is an admin, or a worker that is about to lose it.
+// Pauses with the transaction open, for a quarter of a second at most where tries are three: a slot's
+// events come one by one, so that what has changed it is an admin, or a worker that is about to lose it.
 SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotReserve& wanted,
                                            std::optional<StoredSlot> slot, SagaLine& line) const {
   Seats seats{std::move(slot), std::nullopt};
@@ -91,18 +89,18 @@ SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotRese
     env_.observer.timing("course_slot_update_seconds", env_.clock.steady() - begun);
     return taken;
   };
-  line.attempts_max = kSlotTries.tries;
+  line.attempts_max = slot_tries_.tries;
   for (int attempt = 1; attempt == 1 ? is_free() : look_again(); ++attempt) {
     line.attempt = attempt;
     if (take_timed() || !look_again()) break;  // a reason beyond the version is an answer at once
     line.show(*seats.slot);
     env_.observer.count("course_slot_conflicts_total");
     env_.observer.log(skald::Observer::Level::info, "another has changed the slot since it was read", line.fields());
-    if (attempt == kSlotTries.tries) {
+    if (attempt == slot_tries_.tries) {
       seats.refusal = Refusal::SLOT_BUSY;
       break;
     }
-    pause_(stale_pause(kSlotTries, attempt, env_.random));
+    pause_(stale_pause(slot_tries_, attempt, env_.random));
   }
   if (seats.slot) line.show(*seats.slot);
   return seats;

@@ -25,7 +25,10 @@ struct SagaLine;
 
 class SagaHandler {
  public:
-  SagaHandler(skald::Env env, skald::Pause pause) : env_(env), pause_(std::move(pause)) {}
+  SagaHandler(skald::Env env, skald::Pause pause, int lock_tries)
+      : env_(env),
+        pause_(std::move(pause)),
+        slot_tries_{.aggregate = "slot", .tries = lock_tries, .first = std::chrono::milliseconds(50)} {}
 
   void reserve(skald::Transaction& tx, const skald::Message& message) const;
   void release(skald::Transaction& tx, const skald::Message& message) const;
@@ -37,6 +40,7 @@ class SagaHandler {
 
   skald::Env env_;
   skald::Pause pause_;
+  skald::RetryPolicy slot_tries_;
 };
 
 }  // namespace course

@@ -72,6 +72,7 @@ std::vector<StoredSlot> select_slots(Transaction& tx, const Request& request, co
   const auto course_id = id_filter(request, "courseId");
   const auto day = date_filter(request, "date");
   const auto open = bool_filter(request, "open");
+  const auto status = skald::enum_filter<golf::SlotStatus>(request, "status", "BAD_STATUS");
   const auto position = position_of(page);
   skald::Conditions conditions;
   if (course_id) conditions.add("course_id = " + conditions.bind(*course_id));
@@ -79,6 +80,7 @@ std::vector<StoredSlot> select_slots(Transaction& tx, const Request& request, co
     conditions.add("starts_at >= " + conditions.bind(*day));
     conditions.add("starts_at < " + conditions.bind(*day + std::chrono::days(1)));
   }
+  if (status) conditions.add("status = " + conditions.bind(*status));
   if (open) {
     const std::string now = conditions.bind(tx.now());
     conditions.add(*open ? "status = 'AVAILABLE' AND starts_at > " + now
@@ -127,10 +129,10 @@ Response open_slot(const Request& request, Transaction& tx) {
 void add_slot_paths(skald::Database& db, skald::Router& router, skald::Env env) {
   router.post(db, "/booking/slots", Access::admin, skald::describe<NewSlot, Slot>("Offer a tee time", 201),
               [env](const Request& request, Transaction& tx) { return create_slot(env, request, tx); });
-  router.get(
-      "/booking/slots", Access::customer,
-      skald::describe<void, skald::Listing<Slot>>("Tee times, by their start", 200, {"courseId", "date", "open"}),
-      [&db](const Request& request) { return list_slots(db, request); });
+  router.get("/booking/slots", Access::customer,
+             skald::describe<void, skald::Listing<Slot>>("Tee times, by their start", 200,
+                                                         {"courseId", "date", "open", "status"}),
+             [&db](const Request& request) { return list_slots(db, request); });
   router.get("/booking/slots/{id}", Access::customer, skald::describe<void, Slot>("A tee time"),
              [&db](const Request& request) {
                return db.read_result([&](Transaction& tx) { return Response::json<Slot>(200, slot_of(tx, request)); });

@@ -5,14 +5,15 @@
 namespace course {
 namespace {
 
-skald::StoryPart tell(skald::Transaction& tx, const std::string& name) {
+// Whose they are, booking knows.
+std::vector<skald::StoryPart> tell(skald::Transaction& tx, const std::string& name) {
   skald::StoryPart out;
   for (const auto& one : tx.select<golf::Reservation>("WHERE booking_id = $1 ORDER BY created_at", name)) {
     const std::string seats = std::to_string(one.players) + " seats of " + one.slot_id;
     if (one.players > 0) out.lines.push_back({one.created_at, "reservation", seats + " reserved", name, {}});
     if (one.released_at) out.lines.push_back({*one.released_at, "reservation", seats + " released", name, {}});
   }
-  return out;
+  return {out};
 }
 
 }  // namespace

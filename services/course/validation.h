@@ -40,3 +40,13 @@ std::optional<bool> bool_filter(const skald::Request& request, const std::string
 std::optional<skald::Time> date_filter(const skald::Request& request, const std::string& name);  // BAD_DATE
 
 }  // namespace course
+
+template <>
+struct skald::Limits<course::NewCourse> {
+  static constexpr skald::MemberLimit of[] = {{"name", 1, 200}};
+};
+template <>
+struct skald::Limits<course::NewSlot> {
+  static constexpr skald::MemberLimit of[] = {
+      {"max_players", 1, course::kPlayersMax}, {"price_per_player", 0, course::kPriceMax}, {"currency", 3, 3}};
+};

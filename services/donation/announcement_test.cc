@@ -8,7 +8,7 @@ namespace {
 
 std::string text_of(const Gift& gift) {
   skald::Message message;
-  message.event = announcement_of(gift, "e-1", "");
+  message.event = announcement_of(gift, "d-1", "e-1", "");
   return announcement_text(message);
 }
 
@@ -34,8 +34,8 @@ TEST(Announcement, AnEventThatIsNoDonationIsRefused) {
 
 TEST(Announcement, TheSameDonationAlwaysGivesTheSameBytes) {
   const Gift gift{"r-1", "kim", 1250, "EUR", "\"quoted\""};
-  EXPECT_EQ(announcement_of(gift, "e-1", "").payload,
-            announcement_of(skald::from_json<Gift>(skald::to_json(gift)), "e-1", "").payload);
+  EXPECT_EQ(announcement_of(gift, "d-1", "e-1", "").payload,
+            announcement_of(skald::from_json<Gift>(skald::to_json(gift)), "d-1", "e-1", "").payload);
 }
 
 }  // namespace

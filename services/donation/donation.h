@@ -22,7 +22,7 @@ namespace donation {
 
 struct Options {
   // Carries the announcements; outlives the engine. Null: there is nobody to
-  // tell, and a donation counts as announced at once.
+  // tell, and a donation stays accepted and says so.
   skald::Bus* webhook = nullptr;
 };
 

@@ -15,14 +15,16 @@ constexpr skald::Duration kStalledAfter = std::chrono::minutes(5);
 
 Invariants check_invariants(skald::Engine& engine, Transaction& tx) {
   Report report;
-  for (Position at; at.stage != Stage::end;) at = reconcile_page(engine, tx, at, false, report);
-  const auto repeated = tx.query("SELECT COUNT(*) - COUNT(DISTINCT request_id) FROM donation").get<std::int64_t>(0, 0);
+  for (Position at; at.stage != Stage::end;) at = reconcile_page(engine, tx, at, {}, report);
+  static const std::string shared = "SELECT COUNT(*) FROM (SELECT 1 FROM donation GROUP BY " + std::string(kAskedAs) +
+                                    ", " + std::string(kWhose) + " HAVING COUNT(*) > 1) t";
+  const auto repeated = tx.query(shared).get<std::int64_t>(0, 0);
   const auto stalled =
       tx.query("SELECT COUNT(*) FROM skald_outbox WHERE live = 1 AND status = $1 AND type = $2 AND locked_at < $3",
                static_cast<int>(skald::EntryStatus::PROCESSING), kAccepted, tx.now() - kStalledAfter)
           .get<std::int64_t>(0, 0);
   Checklist list;
-  list.none("request-ids-unique", repeated, "donations that share a requestId");
+  list.none("request-ids-unique", repeated, "requestIds that one owner has for several donations");
   list.none("one-entry-per-donation", report.count_of(Kind::MISSING_ENTRY) + report.count_of(Kind::ORPHAN_ENTRY),
             "donations without an entry, or entries without their donation, of " + std::to_string(report.donations) +
                 " donations");

@@ -5,7 +5,8 @@
 
 namespace donation {
 
-// Told by the outbox in the transaction that ends an entry or brings it back.
-void keep_outcome(skald::Transaction& tx, const skald::Entry& entry, skald::EntryStatus status);
+// Told by the outbox in the transaction that ends an entry or brings it back. Without a webhook an
+// entry ends as well, and nobody was told.
+skald::Settled outcome_keeper(bool has_webhook);
 
 }  // namespace donation

@@ -72,9 +72,10 @@ void add_reconciliation(skald::Engine& engine, skald::Router& router, skald::Env
               [&engine](const Request& request, Transaction& tx) {
                 const auto asked = request.as<ReconcileRequest>();
                 Position at = position_of(asked.cursor);
+                const Repairs repairs{asked.repair, request.caller.subject};
                 Report report;
                 for (int page = 0; page < kPagesPerRequest && at.stage != Stage::end; ++page)
-                  at = reconcile_page(engine, tx, at, asked.repair, report);
+                  at = reconcile_page(engine, tx, at, repairs, report);
                 return Response::json(200, view_of(report, at));
               });
 }

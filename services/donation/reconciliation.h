@@ -5,10 +5,16 @@
 // | kind              | what                                              | repair                       |
 // | MISSING_ENTRY     | no entry, and neither announced nor a dead letter | emitted again, same event id |
 // | STATUS_DISAGREES  | the donation's status is not its entry's          | set to the entry's           |
-// | CONTENT_DISAGREES | the entry says other than what was donated, or    | none: one of both was        |
-// |                   | its hash differs                                  | changed by hand              |
+// | CONTENT_DISAGREES | the entry says other than what was donated, or    | where it is a dead letter    |
+// |                   | its hash differs: one of both was changed by hand | and the donation matches the |
+// |                   |                                                   | hash that was taken: a new   |
+// |                   |                                                   | entry in place of the old    |
 // | UNEXPLAINED_END   | a DEAD_LETTER entry without a dead letter         | none: import the file        |
 // | ORPHAN_ENTRY      | an entry that no donation knows                   | none: it may have been sent  |
+//
+// A new entry has an id of its own, because receivers may have been told of the old one by hand. The
+// donation says what it replaces, and the old dead letter is discarded, saying by what: that is an
+// operator's decision, so a reconciliation by the clock leaves it.
 //
 // Works in pages of bounded size. It joins the engine's tables skald_outbox and
 // skald_dead_letter, which are open to readers: a page is one consistent look.
@@ -36,7 +42,7 @@ struct Counterpart {
 struct Case {
   Donation donation;
   std::optional<Counterpart> entry;
-  bool has_dead_letter = false;
+  bool has_dead_letter = false, letter_waits = false;  // for a decision
 };
 
 std::vector<Kind> judge(const Case& donation_case);
@@ -59,7 +65,7 @@ struct Report {
   std::int64_t count_of(Kind kind) const;
 };
 
-// First all donations by request id, then all entries by their id.
+// First all donations by their id, then all entries by their id.
 enum class Stage { donations, entries, end };
 BOOST_DESCRIBE_ENUM(Stage, donations, entries, end)
 struct Position {
@@ -67,8 +73,14 @@ struct Position {
   std::string after;
 };
 
-// The page behind `at`. In a reading transaction only with repair = false.
-Position reconcile_page(skald::Engine& engine, skald::Transaction& tx, const Position& at, bool repair, Report& report);
+struct Repairs {
+  bool wanted = false;
+  std::string settled_by = {};  // the operator who settles dead letters; empty: they are left
+};
+
+// The page behind `at`. In a reading transaction only where no repairs are wanted.
+Position reconcile_page(skald::Engine& engine, skald::Transaction& tx, const Position& at, const Repairs& repairs,
+                        Report& report);
 
 // Everything, each page in a transaction of its own, repairing.
 Report reconcile_all(skald::Engine& engine);

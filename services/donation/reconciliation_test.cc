@@ -12,16 +12,20 @@ Case announced() {
   Case out;
   out.donation = {.request_id = "r-1",
                   .donor = "kim",
+                  .owner = "kim",
+                  .asked_id = "asked-1",
                   .amount = 500,
                   .currency = "EUR",
                   .message = "hi",
                   .status = Status::ANNOUNCED,
                   .event_id = "e-1",
                   .content_hash = "h",
+                  .replaces = std::nullopt,
                   .outcome_at = skald::from_micros(1),
+                  .untold = std::nullopt,
                   .created_at = {},
                   .version = 1};
-  const skald::Event event = announcement_of(gift_of(out.donation), "e-1", "");
+  const skald::Event event = announcement_of(out.donation);
   out.entry = Counterpart{EntryStatus::COMPLETED, event.key, event.subject, event.payload, "h", {}};
   return out;
 }
@@ -44,6 +48,19 @@ TEST(Judge, AnAnnouncedDonationNeedsNoEntryAnyMore) {
               c.donation.outcome_at.reset();
             }),
             Kinds{Kind::MISSING_ENTRY});
+}
+
+TEST(Judge, ADonationThatNobodyIsToldOfStaysAccepted) {
+  const auto untold = [](Case& c) {
+    c.donation.status = Status::ACCEPTED;
+    c.donation.untold = 1;
+  };
+  EXPECT_EQ(judged(untold), Kinds{});
+  EXPECT_EQ(judged([&](Case& c) {
+              untold(c);
+              c.entry.reset();
+            }),
+            Kinds{});
 }
 
 TEST(Judge, AnOpenDonationNeedsItsEntry) {

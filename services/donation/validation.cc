@@ -8,19 +8,14 @@
 namespace donation {
 namespace {
 
-constexpr std::size_t kRequestIdMax = 128;
-constexpr std::size_t kDonorMax = 100;
-constexpr std::size_t kMessageMax = 500;
-
-std::size_t characters_in(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+std::int64_t characters_in(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
 }  // namespace
 
 bool is_request_id(std::string_view text) {
-  return !text.empty() && text.size() <= kRequestIdMax &&
+  return !text.empty() && std::ssize(text) <= kRequestIdMax &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
 }
 

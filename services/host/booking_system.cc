@@ -13,9 +13,6 @@
 namespace skald::host {
 namespace {
 
-// Five tries in all.
-constexpr int kRetriesMax = 4;
-
 // Everything that `from` emits comes; what is for others is left alone.
 std::unique_ptr<Inlet> inlet_from(Env env, const NatsOptions& server, std::string_view from, Unit& to,
                                   const Landing& land) {
@@ -59,9 +56,9 @@ void each_way(const BookingUnits& units,
 
 void land_in_engine(Unit& to, std::span<const Message> messages) { to.engine->land(messages); }
 
-void connect_in_process(const BookingUnits& units, const Landing& land) {
-  each_way(units, [&land](Unit* from, const std::string& type, Unit* to) {
-    from->engine->route({.type = type, .bus = from->bus.get(), .retries_max = kRetriesMax});
+void connect_in_process(const BookingUnits& units, const Landing& land, int tries) {
+  each_way(units, [&land, tries](Unit* from, const std::string& type, Unit* to) {
+    from->engine->route({.type = type, .bus = from->bus.get(), .retries_max = tries - 1});
     from->bus->subscribe(type, [to, land](std::span<const Message> messages) {
       land(*to, messages);
       return Outcome::ok();
@@ -69,11 +66,11 @@ void connect_in_process(const BookingUnits& units, const Landing& land) {
   });
 }
 
-void connect_by_nats(Env env, const BookingUnits& units, const NatsOptions& server, const Landing& land) {
+void connect_by_nats(Env env, const BookingUnits& units, const NatsOptions& server, const Landing& land, int tries) {
   each_way(units, [&](Unit* from, const std::string& type, Unit*) {
     if (from == nullptr) return;
     if (!from->outlet) from->outlet = outlet_of(env, server, *from);
-    from->engine->route({.type = type, .bus = from->outlet.get(), .retries_max = kRetriesMax});
+    from->engine->route({.type = type, .bus = from->outlet.get(), .retries_max = tries - 1});
   });
   for (Unit* to : {units.booking, units.course, units.notify}) {
     if (to == nullptr) continue;
@@ -92,7 +89,8 @@ void install_booking_system(Env env, const BookingUnits& units, http::Routes& ro
     around.booking.ask = [&routes](const Request& request) {
       return routes.dispatch_as({.role = Role::system, .subject = "booking"}, request);
     };
-    course::install(*units.course->engine, routes, env, {.pause = [](Duration time) { runtime::Wakeup().wait(time); }});
+    course::install(*units.course->engine, routes, env,
+                    {.pause = [](Duration time) { runtime::Wakeup().wait(time); }, .lock_tries = around.lock_tries});
   }
   if (units.notify != nullptr) notify::install(*units.notify->engine, routes, env, {.webhook = around.notifications});
   if (units.booking != nullptr) booking::install(*units.booking->engine, routes, env, std::move(around.booking));

@@ -23,17 +23,20 @@ void each_way(const BookingUnits& units,
 using Landing = std::function<void(Unit& to, std::span<const Message> messages)>;
 void land_in_engine(Unit& to, std::span<const Message> messages);
 
+inline constexpr int kEventTries = 5;  // in all, unless it is set
+
 // Carries events over the units' buses, within this process. All of them are here.
-void connect_in_process(const BookingUnits& units, const Landing& land = land_in_engine);
+void connect_in_process(const BookingUnits& units, const Landing& land = land_in_engine, int tries = kEventTries);
 
 // Carries all events over NATS, also those between units of this process: on a stream for each
 // service that emits. Invalid (NATS_…, RETENTION_TOO_SHORT) for settings that cannot work.
 void connect_by_nats(Env env, const BookingUnits& units, const NatsOptions& server,
-                     const Landing& land = land_in_engine);
+                     const Landing& land = land_in_engine, int tries = kEventTries);
 
 struct BookingSurroundings {
   booking::Options booking = {};   // but for `ask` where course is in this process
   Bus* notifications = nullptr;    // carries what customers are told, or is null
+  int lock_tries = 3;              // of course, to take seats of a slot that others change meanwhile
 };
 
 // Installs what is in this process. `routes` and `around` outlive the engines' threads.

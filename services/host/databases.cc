@@ -41,6 +41,8 @@ std::unique_ptr<Database> open_database(Env env, const cli::Settings& settings, 
       options.url = settings.text("db");
       if (part != Part::donation) options.schema = enum_name(part);
       options.connections = static_cast<int>(settings.integer("postgres.connections"));
+      options.statement_timeout = settings.duration("postgres.transaction_timeout");
+      options.acquire_timeout = settings.duration("postgres.transaction_wait");
       return open_postgres(env, options);
     }
     case Place::sqlite: break;

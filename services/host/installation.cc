@@ -26,6 +26,7 @@ EngineOptions engine_options(const cli::Settings& settings, Installation::Purpos
   EngineOptions out;
   const std::string own(part == Part::donation ? "" : "-" + std::string(enum_name(part)));
   if (part != Part::donation) out.outbox.source = "/" + std::string(enum_name(part));
+  out.outbox.batch = static_cast<std::size_t>(settings.integer("outbox.batch"));
   out.outbox.retries_max = static_cast<int>(settings.integer("outbox.retries_max"));
   out.outbox.backoff_first = settings.duration("outbox.backoff_first");
   out.outbox.on_dead_letter =
@@ -91,13 +92,23 @@ golf::Ask ask_course(Asking* asking) {
   };
 }
 
+// A version before made such secrets in the data folder, and receivers have them.
+void tell_of_raw_secret(Env env, const WebhookOptions& options, std::string_view what) {
+  if (options.secret.starts_with("whsec_")) return;
+  env.observer.log(Observer::Level::warn,
+                   std::string(what) +
+                       " are signed by a raw secret: receivers must take its bytes as the key, which libraries for "
+                       "Standard Webhooks do not; for those set one that is whsec_ and base64, or remove "
+                       "webhook-secret from the data folder, and one is made");
+}
+
 }  // namespace
 
 WebhookOptions webhook_options(const cli::Settings& settings, const std::string& url, std::string_view secret_setting) {
   WebhookOptions out;
   out.url = url;
   out.secret = settings.text(secret_setting);
-  if (out.secret.empty()) out.secret = cli::DataFolder(settings.text("data")).secret("webhook-secret");
+  if (out.secret.empty()) out.secret = cli::DataFolder(settings.text("data")).webhook_secret();
   out.allow_private = settings.enabled("webhook.allow_private");
   return out;
 }
@@ -110,7 +121,8 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
   routes_ = std::make_unique<http::Routes>(env, authenticator(env, settings, purpose), SKALD_VERSION,
                                            settings.fraction("otlp.ratio"),
                                            http::Rates{.per_subject = settings.integer("http.rate_per_subject"),
-                                                       .per_address = settings.integer("http.rate_per_address")});
+                                                       .per_address = settings.integer("http.rate_per_address")},
+                                           settings.duration("http.idempotency_retention"));
   if (wants(settings, "donation") || wants(settings, "order")) {
     Unit& unit = add_unit(env, settings, purpose, Part::donation, "donation-order");
     if (wants(settings, "donation")) add_donation(env, settings, unit);
@@ -188,7 +200,7 @@ void Installation::add_donation(Env env, const cli::Settings& settings, Unit& un
       options.discord_text = [](const Message& message) {
         return escape_markdown(donation::announcement_text(message));
       };
-    }
+    } else tell_of_raw_secret(env, options, "announcements");
     announcements_ = std::make_unique<WebhookBus>(env, std::move(options));
   }
   donation::install(*unit.engine, *routes_, env, {.webhook = announcements_.get()});
@@ -221,11 +233,15 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
     return wants(settings, name) ? &add_unit(env, settings, purpose, part, name) : nullptr;
   };
   const BookingUnits units{.booking = unit(Part::booking), .course = unit(Part::course), .notify = unit(Part::notify)};
-  if (uses_nats(settings)) as_set([&] { connect_by_nats(env, units, nats_options(settings)); });
-  else connect_in_process(units);
+  const int tries = static_cast<int>(settings.integer("booking.event_tries"));
+  if (uses_nats(settings)) as_set([&] { connect_by_nats(env, units, nats_options(settings), land_in_engine, tries); });
+  else connect_in_process(units, land_in_engine, tries);
   const std::string& url = settings.text("booking.webhook");
-  if (!url.empty() && units.notify != nullptr)
-    notifications_ = std::make_unique<WebhookBus>(env, webhook_options(settings, url, "booking.webhook_secret"));
+  if (!url.empty() && units.notify != nullptr) {
+    WebhookOptions options = webhook_options(settings, url, "booking.webhook_secret");
+    tell_of_raw_secret(env, options, "notifications");
+    notifications_ = std::make_unique<WebhookBus>(env, std::move(options));
+  }
   if (asking_)
     publish = [publish = std::move(publish), asking = asking_.get()](std::string_view topic) {
       publish(topic);
@@ -237,7 +253,8 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
                                       .timeout = settings.duration("booking.timeout"),
                                       .refund_last_day = settings.integer("booking.refund_last_day"),
                                       .charge_max = settings.integer("booking.charge_max")},
-                          .notifications = notifications_.get()});
+                          .notifications = notifications_.get(),
+                          .lock_tries = static_cast<int>(settings.integer("booking.lock_tries"))});
   if (!asking_ || purpose != Purpose::serve) return;
   const AnsweringOptions options{.nats = nats_options(settings),
                                  .service = "",

@@ -21,7 +21,7 @@ int work(Program& program) {
   if (donates && program.settings.text("donation.webhook").empty())
     throw Invalid("BAD_SETTING",
                   "skald worker needs donation.webhook (SKALD_DONATION_WEBHOOK), the one that the servers have: "
-                  "without it donations would count as announced though nobody was told");
+                  "without it nobody would be told of donations");
   runtime::StopSignals signals;
   program.log.set_lowest(log_level(program.settings));
   raise_descriptor_limit();

@@ -5,14 +5,15 @@
 namespace notify {
 namespace {
 
-skald::StoryPart notifications(skald::Transaction& tx, const std::string& name) {
+// Whose they are, booking knows.
+std::vector<skald::StoryPart> notifications(skald::Transaction& tx, const std::string& name) {
   skald::StoryPart out;
   for (const auto& one : tx.select<Notification>("WHERE booking_id = $1 ORDER BY at, id", name))
     out.lines.push_back(
         {one.at, "notification",
          std::string(skald::enum_name(one.kind)) + " told by " + std::string(skald::enum_name(one.channel)), one.id,
          one.text});
-  return out;
+  return {out};
 }
 
 }  // namespace

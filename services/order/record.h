@@ -8,8 +8,14 @@
 
 #include "skald/json.h"
 #include "skald/row.h"
+#include "skald/schema.h"
 
 namespace order {
+
+inline constexpr std::int64_t kPriceMax = 10'000'000'000;  // minor units
+inline constexpr std::int64_t kStockMax = 1'000'000'000;
+inline constexpr std::int64_t kQuantityMax = 1'000'000;
+inline constexpr std::size_t kItemsMax = 50;
 
 struct Item {
   std::string sku;
@@ -108,4 +114,9 @@ struct skald::Table<order::Order> {
 template <>
 struct skald::Table<order::Payment> {
   static constexpr std::string_view name = "order_payment", key = "id";
+};
+
+template <>
+struct skald::Limits<order::Item> {
+  static constexpr skald::MemberLimit of[] = {{"sku", 1, 64}, {"quantity", 1, order::kQuantityMax}};
 };

@@ -5,11 +5,11 @@
 namespace order {
 namespace {
 
-skald::StoryPart tell(skald::Transaction& tx, const std::string& name) {
-  skald::StoryPart out;
+std::vector<skald::StoryPart> tell(skald::Transaction& tx, const std::string& name) {
   const auto order = tx.find<Order>(name);
-  if (!order) return out;
-  out.names = {order->saga_id};
+  if (!order) return {};
+  skald::StoryPart out;
+  out.names = {order->id, order->saga_id};
   if (order->cancel_saga) out.names.push_back(*order->cancel_saga);
   out.owner = order->customer;
   const skald::Rows history = tx.query("SELECT at, what FROM order_history WHERE order_id = $1 ORDER BY seq", name);
@@ -20,7 +20,7 @@ skald::StoryPart tell(skald::Transaction& tx, const std::string& name) {
     out.lines.push_back({payment.charged_at, "payment", "charged", payment.id, {}});
     if (payment.refunded_at) out.lines.push_back({*payment.refunded_at, "payment", "refunded", payment.id, {}});
   }
-  return out;
+  return {out};
 }
 
 }  // namespace

@@ -9,11 +9,6 @@
 
 namespace order {
 
-inline constexpr std::int64_t kPriceMax = 10'000'000'000;  // minor units
-inline constexpr std::int64_t kStockMax = 1'000'000'000;
-inline constexpr std::int64_t kQuantityMax = 1'000'000;
-inline constexpr std::size_t kItemsMax = 50;
-
 bool is_sku(std::string_view text);
 bool is_id(std::string_view text);
 

@@ -106,3 +106,24 @@ BOOST_DESCRIBE_STRUCT(OrderView, (),
 OrderView view_of(skald::Transaction& tx, const Order& order);
 
 }  // namespace order
+
+template <>
+struct skald::Limits<order::NewProduct> {
+  static constexpr skald::MemberLimit of[] = {{"sku", 1, 64},
+                                              {"name", 1, 200},
+                                              {"price", 1, order::kPriceMax},
+                                              {"currency", 3, 3},
+                                              {"stock", 0, order::kStockMax}};
+};
+template <>
+struct skald::Limits<order::Restock> {
+  static constexpr skald::MemberLimit of[] = {{"quantity", 1, order::kStockMax}};
+};
+template <>
+struct skald::Limits<order::NewPrice> {
+  static constexpr skald::MemberLimit of[] = {{"price", 1, order::kPriceMax}};
+};
+template <>
+struct skald::Limits<order::NewOrder> {
+  static constexpr skald::MemberLimit of[] = {{"items", 1, order::kItemsMax}, {"quantity", 1, order::kQuantityMax}};
+};

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "base/hash.h"
@@ -58,10 +59,17 @@ bool create_file(const fs::path& path, std::string_view text, bool replace) {
 }
 
 // From the operating system and not from Env: a secret that a seed decides is none.
-std::string random_secret() {
-  char bytes[32];
-  if (getentropy(bytes, sizeof bytes) != 0) fail("draw random bytes for", "a secret");
-  return base64url({bytes, sizeof bytes});
+std::string random_bytes() {
+  std::string bytes(32, '\0');
+  if (getentropy(bytes.data(), bytes.size()) != 0) fail("draw random bytes for", "a secret");
+  return bytes;
+}
+
+std::string secret_in(const DataFolder& folder, const std::string& name, const std::function<std::string()>& make) {
+  if (auto found = folder.existing_secret(name)) return *found;
+  folder.create();
+  create_file(folder.path() / name, make() + "\n", false);
+  return folder.existing_secret(name).value();
 }
 
 }  // namespace
@@ -99,10 +107,11 @@ std::optional<std::string> DataFolder::existing_secret(const std::string& name) 
 }
 
 std::string DataFolder::secret(const std::string& name) const {
-  if (auto found = existing_secret(name)) return *found;
-  create();
-  create_file(path_ / name, random_secret() + "\n", false);
-  return existing_secret(name).value();
+  return secret_in(*this, name, [] { return base64url(random_bytes()); });
+}
+
+std::string DataFolder::webhook_secret() const {
+  return secret_in(*this, "webhook-secret", [] { return "whsec_" + base64(random_bytes()); });
 }
 
 void DataFolder::write_server(const ServerRecord& record) const {

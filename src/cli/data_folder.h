@@ -1,7 +1,8 @@
 // What an installation keeps beside its databases: its secrets, and who serves it.
 //
 //   DATA/secret          signs tokens where auth.secret is not set
-//   DATA/webhook-secret  signs announcements where donation.webhook_secret is not set
+//   DATA/webhook-secret  signs announcements where donation.webhook_secret is not set; as the
+//                        libraries of Standard Webhooks take it: "whsec_" + base64
 //   DATA/server.json     the running server, while it runs
 //   DATA/dead-letters    the fallback file
 #pragma once
@@ -35,6 +36,7 @@ class DataFolder {
   // The secret of that name; made at the first call, readable by its owner alone.
   // Corrupt (BAD_SECRET_FILE) where the file holds too little.
   std::string secret(const std::string& name) const;
+  std::string webhook_secret() const;
   std::optional<std::string> existing_secret(const std::string& name) const;
 
   void write_server(const ServerRecord& record) const;

@@ -144,7 +144,8 @@ TEST_P(EnginesTest, EveryListHasAllEnginesAndIsLimitedToOne) {
               ElementsAre("inn:begin inn:lock inn:action inn:begin inn:lock inn:action bar:begin bar:lock bar:action",
                           "bar:begin bar:lock bar:action"));
   for (const char* path : {"outbox", "dead-letters", "audit", "sagas", "locks", "history", "workers"}) {
-    const Strings limited = pages("/api/" + std::string(path) + "?limit=1&state=ANY&service=bar", "service");
+    const std::string any = std::string(path) == "dead-letters" ? "&state=ANY" : "";
+    const Strings limited = pages("/api/" + std::string(path) + "?limit=1&service=bar" + any, "service");
     for (const std::string& page : limited) EXPECT_THAT(page, Not(HasSubstr("inn:"))) << path;
     const Response unknown = ask("GET", "/api/" + std::string(path) + "?service=pub");
     EXPECT_EQ(unknown.status, 422) << path;

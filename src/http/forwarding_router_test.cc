@@ -44,7 +44,7 @@ struct ForwardingTest : testing::Test {
 
 TEST_F(ForwardingTest, ARequestArrivesWithItsCallerItsQueryAndItsBody) {
   install([](Router& to) {
-    to.act("/things/{id}", Access::customer, {}, [](const Request& request) {
+    to.act("/things/{id}", Access::customer, {.query = {"q"}}, [](const Request& request) {
       return Response::text(request.caller.subject + "|" + request.param("id") + "|" +
                             request.query_value("q").value_or("-") + "|" + request.body);
     });

@@ -37,10 +37,11 @@ const Migration kMigrations[] = {
 
 struct Key {
   std::string scope, key, body_hash;
+  Duration kept = kApiKeyKept;
   std::string whole() const { return unambiguous({"skald_api_key", scope, key}); }
 };
 
-Key key_of(const Request& request, std::string_view key) {
+Key key_of(const Request& request, std::string_view key, Duration kept = kApiKeyKept) {
   const bool visible = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
   if (key.empty() || key.size() > kKeyBytesMax || !visible)
     throw Invalid("BAD_IDEMPOTENCY_KEY", "Idempotency-Key must be 1 to 255 visible ASCII characters");
@@ -50,7 +51,7 @@ Key key_of(const Request& request, std::string_view key) {
   const std::string scope = caller.role == Role::customer
                                 ? unambiguous({caller.subject, request.method, request.path})
                                 : unambiguous({enum_name(caller.role), caller.subject, request.method, request.path});
-  return {hex(sha256(scope)), std::string(key), hex(sha256(request.body))};
+  return {hex(sha256(scope)), std::string(key), hex(sha256(request.body)), kept};
 }
 
 [[noreturn]] void refuse_in_flight() {
@@ -107,7 +108,7 @@ Begun begin(Transaction& tx, const Key& key, const std::string& fresh_id) {
       "effect_id) VALUES ($1, $2, $3, 0, '', '{}', '', $4, $5, $6) ON CONFLICT (scope, key) DO UPDATE SET body_hash = "
       "excluded.body_hash, status = 0, created_at = excluded.created_at, expires_at = excluded.expires_at, effect_id = "
       "excluded.effect_id WHERE skald_api_key.expires_at <= excluded.created_at",
-      key.scope, key.key, key.body_hash, tx.now(), tx.now() + kApiKeyKept, fresh_id);
+      key.scope, key.key, key.body_hash, tx.now(), tx.now() + key.kept, fresh_id);
   const Rows rows = tx.query(kFind, key.scope, key.key);
   check_body(rows, key);
   Begun begun{seam::holds(seam::Rule::effect_id_kept) ? rows.get<std::string>(0, 6) : fresh_id, std::nullopt};
@@ -126,7 +127,7 @@ Response keep(Transaction& tx, const Key& key, const std::string& effect_id, con
           "excluded.body, expires_at = excluded.expires_at WHERE skald_api_key.effect_id = excluded.effect_id AND "
           "skald_api_key.status = 0",
           key.scope, key.key, key.body_hash, response.status, response.content_type, to_json(response.headers),
-          response.body, tx.now(), tx.now() + kApiKeyKept, effect_id) == 1;
+          response.body, tx.now(), tx.now() + key.kept, effect_id) == 1;
   if (first || !seam::holds(seam::Rule::first_answer_given)) return response;
   const Rows rows = tx.query(kFind, key.scope, key.key);
   return rows.get<std::string_view>(0, 6) == effect_id ? answer_in(rows) : response;
@@ -137,7 +138,7 @@ void remember(Transaction& tx, const Key& key, const Response& response) {
       "INSERT INTO skald_api_key (scope, key, body_hash, status, content_type, headers, body, created_at, expires_at) "
       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
       key.scope, key.key, key.body_hash, response.status, response.content_type, to_json(response.headers),
-      response.body, tx.now(), tx.now() + kApiKeyKept);
+      response.body, tx.now(), tx.now() + key.kept);
 }
 
 }  // namespace
@@ -161,7 +162,7 @@ Response run_once_per_key(Database& db, InFlight& in_flight, const Request& requ
   if (header == request.headers.end())
     return db.write_result(name, [&](Transaction& tx) { return handler(request, tx); });
 
-  const Key key = key_of(request, header->second);
+  const Key key = key_of(request, header->second, in_flight.kept());
   std::unique_ptr<InFlight::Hold> hold;
   if (db.dialect() == Dialect::sqlite) {
     hold = in_flight.enter(key.whole());
@@ -188,7 +189,7 @@ Response act_once_per_key(Database& db, InFlight& in_flight, Env env, const Requ
   const auto header = request.headers.find("idempotency-key");
   if (header == request.headers.end()) return handler(asked);
 
-  const Key key = key_of(request, header->second);
+  const Key key = key_of(request, header->second, in_flight.kept());
   const auto hold = in_flight.enter(key.whole());
   if (hold == nullptr) refuse_in_flight();
   Begun begun = db.write_result("begin act", [&](Transaction& tx) { return begin(tx, key, asked.effect_id); });

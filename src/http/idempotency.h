@@ -1,4 +1,4 @@
-// Idempotency keys of the API: one key, one effect, one answer, for 24 hours.
+// Idempotency keys of the API: one key, one effect, one answer, for 24 hours unless it is set otherwise.
 //
 // The key is scoped by subject, method and path, and is stored by the very
 // transaction that has the effect: there is no instant at which one is there
@@ -31,6 +31,10 @@ inline constexpr Duration kApiKeyKept = std::chrono::hours(24);
 // that requests of one path may go to. Thread safe.
 class InFlight {
  public:
+  // Answers are kept for that long.
+  explicit InFlight(Duration kept = kApiKeyKept) : kept_(kept) {}
+  Duration kept() const { return kept_; }
+
   // Leaves when destroyed; null where the key is under way already.
   class Hold {
    public:
@@ -46,6 +50,7 @@ class InFlight {
   std::unique_ptr<Hold> enter(std::string key);
 
  private:
+  Duration kept_;
   std::mutex mutex_;
   std::set<std::string> keys_;
 };

@@ -83,10 +83,12 @@ void add_field(std::string& fields, std::string_view name, std::string_view valu
 
 }  // namespace
 
-Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio, Rates rates)
+Routes::Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio, Rates rates,
+               Duration keys_kept)
     : env_(env),
       authenticator_(std::move(authenticator)),
       trace_ratio_(env.observer.traces() ? trace_ratio : 1),
+      in_flight_(keys_kept),
       by_subject_(rates.per_subject),
       by_address_(rates.per_address),
       root_(std::make_unique<Node>()) {
@@ -260,8 +262,25 @@ std::optional<Reply> Routes::enter(Passage& passage, const Caller* known) const 
   for (std::size_t i = 0; i < values.size(); ++i) request.params[route.param_names[i]] = std::move(values[i]);
   if (known != nullptr) Authenticator::admit(request.caller = *known, route.access);
   else if (auto refusal = admit_caller(passage)) return refusal;
+  check_filters(route, request);
   passage.admitted = true;
   return std::nullopt;
+}
+
+// A filter that nobody looks at would give more than was asked for, and nobody would notice. What is
+// open is asked by probes, which add what they like.
+void Routes::check_filters(const Route& route, const Request& request) {
+  if (route.access == Access::open) return;
+  std::vector<std::string> known = route.doc.query;
+  if (route.doc.paged)
+    for (const char* name : {"limit", "cursor"}) known.emplace_back(name);
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    std::string names;
+    for (const std::string& one : known) names += (names.empty() ? "" : ", ") + one;
+    throw Invalid("UNKNOWN_FILTER", "this path does not know " + cut_text(name, 100) + " in its query; it takes " +
+                                        (names.empty() ? "none" : names));
+  }
 }
 
 Reply Routes::run(const Route& route, const Request& request) const {

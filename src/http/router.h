@@ -64,8 +64,9 @@ struct Passage {
 class Routes final : public Router {
  public:
   // Registers GET /openapi.json and the pages of error codes by itself. Of requests that bring no trace context the share
-  // `trace_ratio` is traced, where anybody wants to hear of spans.
-  Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio = 1, Rates rates = {});
+  // `trace_ratio` is traced, where anybody wants to hear of spans. Idempotency-Keys are kept for `keys_kept`.
+  Routes(Env env, Authenticator authenticator, std::string program_version, double trace_ratio = 1, Rates rates = {},
+         Duration keys_kept = kApiKeyKept);
   ~Routes() override;
 
   void get(std::string path, Access access, Doc doc, Handler handler) override;
@@ -108,6 +109,7 @@ class Routes final : public Router {
   void begin(Passage& passage, bool vouched_for = false) const;
   std::optional<Reply> enter(Passage& passage, const Caller* known) const;
   std::optional<Reply> admit_caller(Passage& passage) const;
+  static void check_filters(const Route& route, const Request& request);
   Reply run(const Route& route, const Request& request) const;
   void finish(Passage& passage, Response& response, std::string_view cause, std::string_view code) const;
   void tell_turned_away(const Request& request, int status, std::string_view code) const;

@@ -30,8 +30,23 @@ struct RouterTest : testing::Test {
   static bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 };
 
+TEST_F(RouterTest, AFilterThatAPathDoesNotKnowIsRefusedWithThoseThatItKnows) {
+  const auto say = [](const Request&) { return Response::text("listed"); };
+  routes.get("/things", Access::customer, describe<void, Listing<RawJson>>("x", 200, {"colour"}), say);
+  routes.get("/thing", Access::customer, describe<void, RawJson>("x"), say);
+  routes.get("/probe", Access::open, describe<void, RawJson>("x"), say);
+  EXPECT_EQ(get("/things?colour=red&limit=1&cursor=x").status, 200);
+  const Response refused = get("/things?status=AVAILABLE");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_TRUE(has(refused.body, "UNKNOWN_FILTER")) << refused.body;
+  EXPECT_TRUE(has(refused.body, "colour, limit, cursor")) << refused.body;
+  EXPECT_EQ(get("/thing?limit=1").status, 422);
+  EXPECT_EQ(get("/probe?anything=1").status, 200);
+}
+
 TEST_F(RouterTest, NamedSegmentsBecomeParamsDecoded) {
-  routes.get("/things/{id}/parts/{n}", Access::customer, describe<void, RawJson>("x"), [](const Request& request) {
+  const Doc doc = describe<void, RawJson>("x", 200, {"q"});
+  routes.get("/things/{id}/parts/{n}", Access::customer, doc, [](const Request& request) {
     return Response::text(request.param("id") + "|" + request.param("n") + "|" +
                           request.query_value("q").value_or("-"));
   });

@@ -257,7 +257,9 @@ TEST_F(SagaPathsTest, TheHistoryIsPagedByWholeCommits) {
 TEST_F(SagaPathsTest, ThePathsAreDescribedWithTheirBodies) {
   const auto paths = get("/openapi.json").at("paths");
   const auto& signal = paths.at("/api/sagas/{id}/signal").at("post");
-  EXPECT_TRUE(signal.at("requestBody").at("content").at("application/json").at("schema").at("properties").is_object());
+  EXPECT_EQ(signal.at("requestBody").at("content").at("application/json").at("schema").at("$ref"),
+            "#/components/schemas/Signal");
+  EXPECT_TRUE(get("/openapi.json").at("components").at("schemas").at("Signal").at("properties").is_object());
   for (const char* path : {"/api/sagas", "/api/sagas/{id}", "/api/locks", "/api/isolation", "/api/history"})
     EXPECT_TRUE(paths.at(path).at("get").is_object()) << path;
 }

@@ -31,7 +31,7 @@ TEST(Schema, AStructIsDescribedAsTheDecoderReadsIt) {
       json_schema<Whole>(),
       R"({"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","enum":["red","dark_blue"]},)"
       R"("madeAt":{"type":"string","format":"date-time"},"parts":{"type":"array","items":{"type":"object","properties":)"
-      R"({"unitPrice":{"type":"integer","minimum":-2147483648,"maximum":2147483647}},"required":["unitPrice"],)"
+      R"({"unitPrice":{"type":"integer","format":"int32"}},"required":["unitPrice"],)"
       R"("additionalProperties":false}},"weights":{"type":"object","additionalProperties":{"type":"number"}},"extra":{},)"
       R"("ready":{"type":"boolean"}},"required":["name","madeAt","parts","weights","extra","ready"],)"
       R"("additionalProperties":false})");
@@ -44,6 +44,36 @@ TEST(Schema, AListingIsDescribedAndEncoded) {
   EXPECT_TRUE(doc.paged);
   EXPECT_TRUE(doc.request_schema.empty());
   EXPECT_NE(doc.response_schema.find(R"("required":["items"])"), std::string::npos);
+}
+
+struct Order {
+  std::int64_t amount = 0;
+  std::optional<std::string> note;
+  std::vector<Part> parts;
+};
+BOOST_DESCRIBE_STRUCT(Order, (), (amount, note, parts))
+
+}  // namespace
+
+template <>
+struct Limits<Order> {
+  static constexpr MemberLimit of[] = {{"amount", 1, 900}, {"note", 0, 20}, {"parts", 1, 3}};
+};
+
+namespace {
+
+TEST(Schema, WhatAMemberMayBeBeyondItsTypeIsSaid) {
+  const std::string schema = json_schema<Order>();
+  EXPECT_NE(schema.find(R"("amount":{"type":"integer","format":"int64","minimum":1,"maximum":900})"), schema.npos);
+  EXPECT_NE(schema.find(R"("note":{"type":"string","minLength":0,"maxLength":20})"), schema.npos) << schema;
+  EXPECT_NE(schema.find(R"("minItems":1,"maxItems":3})"), schema.npos) << schema;
+}
+
+TEST(Schema, BodiesHaveNames) {
+  const Doc doc = describe<Order, Listing<OfService<Part>>>("Parts");
+  EXPECT_TRUE(doc.request_name.ends_with("::Order")) << doc.request_name;
+  EXPECT_TRUE(doc.response_name.ends_with("::Part list")) << doc.response_name;
+  EXPECT_EQ((describe<void, RawJson>("x").response_name), "");
 }
 
 TEST(Schema, AnAnswerWithoutABodyHasNone) { EXPECT_TRUE((describe<Part, void>("Drop", 204).response_schema.empty())); }

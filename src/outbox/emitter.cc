@@ -19,8 +19,8 @@ void Emitter::before_commit(Transaction& tx, std::span<const Event> events) {
   entries.reserve(events.size());
   for (const Event& event : events) {
     const Route* route = routing_.plan(event.type).route;
-    entries.push_back(
-        {&event, content_hash(event, options_.hash_key), route != nullptr ? route->retries_max : options_.retries_max});
+    const auto own = route != nullptr ? route->retries_max : std::nullopt;
+    entries.push_back({&event, content_hash(event, options_.hash_key), own.value_or(options_.retries_max)});
   }
   tables::outbox::insert(tx, entries);
 }

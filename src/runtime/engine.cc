@@ -343,14 +343,9 @@ std::string Engine::content_hash(const Event& event) const {
 }
 std::optional<Entry> Engine::find_entry(Transaction& tx, std::string_view id) { return tables::outbox::find(tx, id); }
 
-StoryPart Engine::story(Transaction& tx, const std::string& name) {
-  StoryPart out = runtime::tell(tx, threads_->sagas_, name);
-  for (const Storyteller& teller : threads_->tellers_) {
-    StoryPart part = teller(tx, name);
-    std::ranges::move(part.names, std::back_inserter(out.names));
-    std::ranges::move(part.lines, std::back_inserter(out.lines));
-    if (!out.owner) out.owner = std::move(part.owner);
-  }
+std::vector<StoryPart> Engine::story(Transaction& tx, const std::string& name) {
+  std::vector<StoryPart> out{runtime::tell(tx, threads_->sagas_, name)};
+  for (const Storyteller& teller : threads_->tellers_) std::ranges::move(teller(tx, name), std::back_inserter(out));
   return out;
 }
 

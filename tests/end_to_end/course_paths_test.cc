@@ -133,6 +133,7 @@ TEST_P(CoursePaths, SlotsAreFilteredByCourseDayAndWhetherTheyAreOpen) {
   execute("UPDATE course_slot SET starts_at = 1 WHERE id = '" + last + "'");
   EXPECT_THAT(ids("?open=true"), ElementsAre(next));
   EXPECT_THAT(ids("?open=false"), ElementsAre(last, first, hill));
+  EXPECT_THAT(ids("?status=CLOSED"), ElementsAre(hill));
 }
 
 TEST_P(CoursePaths, SlotsArePagedByTheirStartThenTheirId) {

@@ -24,7 +24,7 @@ TEST_P(Proof, ContentHash) {
   start();
   const auto taken = donate("r-1");
   const Entry stored = *entry("r-1");
-  EXPECT_EQ(stored.content_hash, hex(sha256(unambiguous({"r-1", "donation.accepted", stored.event.payload}))));
+  EXPECT_EQ(stored.content_hash, hex(sha256(unambiguous({taken.id, "donation.accepted", stored.event.payload}))));
   EXPECT_EQ(taken.outbox.content_hash, stored.content_hash);
   // A separator inside of a field cannot make two different contents look alike.
   EXPECT_NE(
@@ -93,10 +93,10 @@ TEST_P(Proof, Integrity) {
   const auto forged = donate("r-1");
   donate("r-2", "lee");
   sql("UPDATE skald_outbox SET payload = "
-      "'{\"requestId\":\"r-1\",\"donor\":\"kim\",\"amount\":999999,\"currency\":\"EUR\"}' WHERE subject = 'r-1'");
+      "'{\"requestId\":\"r-1\",\"donor\":\"kim\",\"amount\":999999,\"currency\":\"EUR\"}' WHERE key = 'kim'");
   site->run();
   ASSERT_EQ(bus.sent.size(), 1u);
-  EXPECT_EQ(bus.sent[0].event.subject, "r-2");
+  EXPECT_EQ(request_id_of(bus.sent[0]), "r-2");
   EXPECT_EQ(reason_of_dead_letter(forged.outbox.id), "INTEGRITY");
   EXPECT_EQ(show("r-1").status, Status::UNDELIVERED);
   EXPECT_EQ(site->alerts, std::vector<std::string>{"INTEGRITY"});
@@ -110,7 +110,7 @@ TEST_P(Proof, IntegrityIsCheckedInRecovery) {
   const auto taken = donate("r-1");
   site->run();
   crash();
-  sql("UPDATE skald_outbox SET payload = '{}' WHERE subject = 'r-1'");
+  sql("UPDATE skald_outbox SET payload = '{}' WHERE key = 'kim'");
   ScriptedBus healthy;
   start(healthy);
   site->run();
@@ -175,7 +175,7 @@ TEST_P(Proof, F1_NoDualWrite) {
   EXPECT_TRUE(invariants_hold());
   site->run();
   std::set<std::string> announced;
-  for (const Message& message : healthy.sent) announced.insert(message.event.subject);
+  for (const Message& message : healthy.sent) announced.insert(request_id_of(message));
   EXPECT_EQ(announced.size(), 20u);
   EXPECT_EQ(count("donation WHERE status = 'ANNOUNCED'"), 20);
 }
@@ -211,7 +211,7 @@ TEST_P(Proof, F2_AnOldZombieIsAViolationInSight) {
 TEST_P(Proof, F3_NoDistributedDoubleProcessing) {
   start();
   bus.answer = nullptr;
-  donate("r-1");
+  const std::string id = donate("r-1").id;
   site->run();
   if (!on_postgres()) {
     EXPECT_THROW(open_sqlite(env(), {.path = database->address()}), Unavailable) << "one process per file";
@@ -225,7 +225,7 @@ TEST_P(Proof, F3_NoDistributedDoubleProcessing) {
   second.run();
   ASSERT_EQ(second_bus.sent.size(), 1u);
   EXPECT_EQ(second_bus.sent[0].event, bus.sent[0].event) << "a receiver can tell that it has it";
-  const auto settled = db().read_result([](Transaction& tx) { return *tx.find<donation::Donation>("r-1"); });
+  const auto settled = db().read_result([&](Transaction& tx) { return tx.find<donation::Donation>(id).value(); });
   EXPECT_EQ(settled.status, Status::ANNOUNCED);
 
   // It wakes, its send has failed for good: nothing of that may count.
@@ -233,7 +233,7 @@ TEST_P(Proof, F3_NoDistributedDoubleProcessing) {
   site->run();
   site->beat();
   site->run();
-  const auto after = db().read_result([](Transaction& tx) { return *tx.find<donation::Donation>("r-1"); });
+  const auto after = db().read_result([&](Transaction& tx) { return tx.find<donation::Donation>(id).value(); });
   EXPECT_EQ(after.status, Status::ANNOUNCED);
   EXPECT_EQ(after.version, settled.version);
   EXPECT_EQ(entry("r-1")->status, EntryStatus::COMPLETED);
@@ -295,8 +295,8 @@ TEST_P(Proof, Trap1_NoTransactionDuringSend) {
   ASSERT_EQ(bus.sent.size(), 1u) << "the send is under way";
   EXPECT_EQ(show("r-1").outbox.status, EntryStatus::PROCESSING) << "and others can see it";
   db().write("touch the row", [&](Transaction& tx) {
-    if (on_postgres()) tx.query("SELECT 1 FROM skald_outbox WHERE subject = 'r-1' FOR UPDATE NOWAIT");
-    tx.execute("UPDATE skald_outbox SET updated_at = updated_at WHERE subject = 'r-1'");
+    if (on_postgres()) tx.query("SELECT 1 FROM skald_outbox WHERE key = 'kim' FOR UPDATE NOWAIT");
+    tx.execute("UPDATE skald_outbox SET updated_at = updated_at WHERE key = 'kim'");
   });
   if (on_postgres()) {
     EXPECT_EQ(count("pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'"), 0);
@@ -361,7 +361,9 @@ TEST_P(Proof, Trap4_SameIdAfterCrash) {
 
 TEST_P(Proof, AFailingHeadMakesItsDonorWaitAndNobodyElse) {
   start();
-  bus.answer = [](const Message& message) { return message.event.subject == "kim-1" ? fails(message) : Outcome::ok(); };
+  bus.answer = [](const Message& message) {
+    return request_id_of(message) == "kim-1" ? fails(message) : Outcome::ok();
+  };
   donate("kim-1", "kim");
   donate("kim-2", "kim");
   donate("lee-1", "lee");
@@ -374,14 +376,14 @@ TEST_P(Proof, AFailingHeadMakesItsDonorWaitAndNobodyElse) {
   EXPECT_EQ(show("kim-2").status, Status::ANNOUNCED);
   std::vector<std::string> kim;
   for (const Message& message : bus.sent)
-    if (message.event.key == "kim") kim.push_back(message.event.subject);
+    if (message.event.key == "kim") kim.push_back(request_id_of(message));
   EXPECT_EQ(kim, (std::vector<std::string>{"kim-1", "kim-1", "kim-2"}));
 }
 
 TEST_P(Proof, ADeadHeadLetsItsDonorGoOn) {
   start();
   bus.answer = [](const Message& message) {
-    return message.event.subject == "kim-1" ? refuses(message) : Outcome::ok();
+    return request_id_of(message) == "kim-1" ? refuses(message) : Outcome::ok();
   };
   donate("kim-1", "kim");
   donate("kim-2", "kim");

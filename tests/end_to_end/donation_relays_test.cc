@@ -15,7 +15,7 @@ class Arrivals {
   void record(const Message& message) {
     const std::lock_guard lock(mutex_);
     ++times_[message.event.id];
-    by_donor_[message.event.key].push_back(std::stoi(message.event.subject.substr(2)));
+    by_donor_[message.event.key].push_back(std::stoi(request_id_of(message).substr(2)));
     changed_.notify_all();
   }
   bool wait_for(std::size_t events) {

@@ -51,10 +51,10 @@ Site::Site(Env env, Database& db, Bus& bus, SiteOptions options)
       membership(env, db, {"test", 1}, kind_of(db), options_.outbox),
       relay(env, db, membership, routing, undertaker, options_.outbox) {
   http::migrate_api_keys(db);
-  donation::install(engine, routes, env, {.webhook = &bus});
+  donation::install(engine, routes, env, {.webhook = options_.has_webhook ? &bus : nullptr});
   // The engine is never started: the relay that is stepped here gets the same.
-  routing.add(Route{.type = std::string(donation::kAccepted), .bus = &bus});
-  routing.on_settled(std::string(donation::kAccepted), donation::keep_outcome);
+  if (options_.has_webhook) routing.add(Route{.type = std::string(donation::kAccepted), .bus = &bus});
+  routing.on_settled(std::string(donation::kAccepted), donation::outcome_keeper(options_.has_webhook));
 }
 
 Response Site::call(std::string method, std::string path, std::string body,
@@ -65,6 +65,14 @@ Response Site::call(std::string method, std::string path, std::string body,
   request.body = std::move(body);
   request.headers = std::move(headers);
   return routes.dispatch(std::move(request));
+}
+
+Response Site::call_as(const Caller& caller, std::string method, std::string path, std::string body) {
+  Request request;
+  request.method = std::move(method);
+  request.path = std::move(path);
+  request.body = std::move(body);
+  return routes.dispatch_as(caller, std::move(request));
 }
 
 void Site::run() {
@@ -110,6 +118,10 @@ void DonationTest::crash() {
   database->reopen();
 }
 
+std::string request_id_of(const Message& announcement) {
+  return from_json<donation::Gift>(announcement.event.payload).request_id;
+}
+
 std::string gift_json(const std::string& request_id, const std::string& donor, const std::string& message) {
   return to_json(donation::Gift{request_id, donor, 500, "EUR", message});
 }
@@ -129,8 +141,8 @@ donation::DonationView DonationTest::show(const std::string& request_id) {
 
 std::optional<Entry> DonationTest::entry(const std::string& request_id) {
   return db().read_result([&](Transaction& tx) -> std::optional<Entry> {
-    const auto donation = tx.find<donation::Donation>(request_id);
-    return donation ? tables::outbox::find(tx, donation->event_id) : std::nullopt;
+    const auto found = tx.select<donation::Donation>("WHERE asked_id = $1", request_id);
+    return found.empty() ? std::nullopt : tables::outbox::find(tx, found.front().event_id);
   });
 }
 

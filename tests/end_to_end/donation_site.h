@@ -53,6 +53,7 @@ class ScriptedBus final : public Bus {
 struct SiteOptions {
   OutboxOptions outbox;
   std::string fallback_file;
+  bool has_webhook = true;
   FileOps file_ops = FileOps::real();
 };
 
@@ -62,6 +63,7 @@ class Site {
 
   Response call(std::string method, std::string path, std::string body = "",
                 std::map<std::string, std::string, std::less<>> headers = {});
+  Response call_as(const Caller& caller, std::string method, std::string path, std::string body = "");
   // Joins or beats; takes over what the dead have left.
   void beat() { membership.run_once(); }
   // Until nothing is due and nothing is in flight. Joins at the first time.
@@ -122,6 +124,7 @@ class DonationTest : public ::testing::TestWithParam<Dialect> {
   std::unique_ptr<Random> random_ = system_random();
 };
 
+std::string request_id_of(const Message& announcement);
 std::string gift_json(const std::string& request_id, const std::string& donor = "kim",
                       const std::string& message = "thank you");
 

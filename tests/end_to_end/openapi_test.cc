@@ -50,6 +50,13 @@ void expect_fits(const value& what, const value& schema, const std::string& at) 
     for (const value& item : what.get_array()) expect_fits(item, *items, at + "/*");
 }
 
+bool has_cursor(const value& operation) {
+  return std::ranges::any_of(operation.at("parameters").as_array(), [](const value& one) {
+    const auto* name = one.as_object().if_contains("$ref");
+    return name != nullptr && name->as_string().ends_with("/Cursor");
+  });
+}
+
 class OpenApiTest : public testing::Test {
  protected:
   // The documented path with something real for its {name}, where there is something.
@@ -88,7 +95,34 @@ class OpenApiTest : public testing::Test {
     }
     EXPECT_EQ(answer.status, success) << at;
     if (content != nullptr && content->as_object().contains("application/json"))
-      expect_fits(answer.json(), content->at("application/json").at("schema"), at);
+      expect_fits(answer.json(), resolved(content->at("application/json").at("schema")), at);
+  }
+
+  // What a schema's name stands for.
+  const value& resolved(const value& schema) const {
+    const auto* name = schema.as_object().if_contains("$ref");
+    if (name == nullptr) return schema;
+    const std::string_view path = name->as_string();
+    return document_.at("components").at("schemas").at(path.substr(path.rfind('/') + 1));
+  }
+
+  // Every body of an operation, by what it is for.
+  std::map<std::string, value> bodies_of(const object& operation) const {
+    std::map<std::string, value> out;
+    const auto add = [&](const std::string& what, const value& holder) {
+      if (const auto* content = holder.as_object().if_contains("content"))
+        if (const auto* json_body = content->as_object().if_contains("application/json"))
+          out[what] = json_body->at("schema");
+    };
+    if (const auto* body = operation.if_contains("requestBody")) add("request", *body);
+    for (const auto& response : operation.at("responses").as_object())
+      if (response.key() != "default") add("response", response.value());
+    return out;
+  }
+
+  void expect_refused(const std::string& path, const std::string& body) {
+    const HttpAnswer answer = server_.request("POST", path, body);
+    EXPECT_EQ(answer.status, 422) << path << " " << body << " " << answer.body;
   }
 
   TemporaryFolder folder_;
@@ -96,6 +130,65 @@ class OpenApiTest : public testing::Test {
   value document_;
   std::map<std::string, std::string> real_;  // by the beginning of a path
 };
+
+TEST_F(OpenApiTest, EveryBodyHasASchemaWithAName) {
+  document_ = server_.request("GET", "/openapi.json").json();
+  for (const auto& path : document_.at("paths").as_object()) {
+    for (const auto& operation : path.value().as_object()) {
+      for (const auto& [what, schema] : bodies_of(operation.value().as_object())) {
+        const std::string at = std::string(operation.key()) + " " + std::string(path.key()) + " " + what;
+        if (path.key() == "/openapi.json") continue;  // it is described elsewhere
+        ASSERT_TRUE(schema.as_object().contains("$ref")) << at;
+        EXPECT_EQ(resolved(schema).as_object().at("type"), "object") << at;
+      }
+    }
+  }
+  const object& schemas = document_.at("components").at("schemas").as_object();
+  for (const char* name : {"NewDonation", "DonationView", "DonationViewList", "NewSlot", "NewBooking", "NewOrder"})
+    EXPECT_TRUE(schemas.contains(name)) << name;
+}
+
+// The least that a schema allows is taken, and what is below it is not.
+TEST_F(OpenApiTest, MinimumsAreTrue) {
+  document_ = server_.request("GET", "/openapi.json").json();
+  const auto low = [&](const char* schema, const char* member) {
+    return document_.at("components").at("schemas").at(schema).at("properties").at(member).at("minimum").as_int64();
+  };
+  const auto gift = [](std::int64_t amount) {
+    return R"({"requestId":"r","donor":"kim","currency":"EUR","amount":)" + std::to_string(amount) + "}";
+  };
+  expect_refused("/donation/donations", gift(low("NewDonation", "amount") - 1));
+  EXPECT_EQ(server_.request("POST", "/donation/donations", gift(low("NewDonation", "amount"))).status, 201);
+  const auto product = [](std::int64_t price, std::int64_t stock) {
+    return R"({"sku":"lamp","name":"a lamp","currency":"EUR","price":)" + std::to_string(price) + R"(,"stock":)" +
+           std::to_string(stock) + "}";
+  };
+  const std::int64_t price = low("NewProduct", "price"), stock = low("NewProduct", "stock");
+  expect_refused("/order/products", product(price - 1, stock));
+  expect_refused("/order/products", product(price, stock - 1));
+  EXPECT_EQ(server_.request("POST", "/order/products", product(price, stock)).status, 201);
+  expect_refused("/order/orders",
+                 R"({"sku":"lamp","quantity":)" + std::to_string(low("NewOrder", "quantity") - 1) + "}");
+  expect_refused("/booking/bookings", R"({"slotId":"00000000-0000-7000-8000-000000000000","players":)" +
+                                          std::to_string(low("NewBooking", "players") - 1) + "}");
+  EXPECT_EQ(low("NewSlot", "maxPlayers"), 1);
+  EXPECT_EQ(low("NewSlot", "pricePerPlayer"), 0);
+  EXPECT_EQ(low("Restock", "quantity"), 1);
+}
+
+TEST_F(OpenApiTest, EveryListRefusesAFilterThatItDoesNotKnow) {
+  document_ = server_.request("GET", "/openapi.json").json();
+  int lists = 0;
+  for (const auto& path : document_.at("paths").as_object()) {
+    const auto* get = path.value().as_object().if_contains("get");
+    if (get == nullptr || !has_cursor(*get)) continue;
+    const HttpAnswer answer = server_.request("GET", target_for(std::string(path.key())) + "?nonsense=AVAILABLE");
+    EXPECT_EQ(answer.status, 422) << path.key() << answer.body;
+    EXPECT_NE(answer.body.find("UNKNOWN_FILTER"), std::string::npos) << path.key() << answer.body;
+    ++lists;
+  }
+  EXPECT_GE(lists, 12);
+}
 
 TEST_F(OpenApiTest, EveryPathAnswersAsItSays) {
   server_.request("POST", "/donation/donations",
