@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "env/foreign_code.h"
 #include "store/tables/job.h"
 
 namespace skald::outbox {
@@ -39,7 +40,7 @@ void JobBoard::look(Posted& posted) {
     });
     posted.look_at = env_.clock.steady() + wait;
     if (!ours) return;
-    job.run();
+    run_foreign(job.run);
     env_.observer.count("jobs_run_total");
     if (timer) set(posted);
   } catch (const std::exception& error) {

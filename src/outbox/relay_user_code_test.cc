@@ -63,6 +63,10 @@ class RelayUserCodeTest : public RelayTest {
 };
 INSTANTIATE_TEST_SUITE_P(Databases, RelayUserCodeTest, kBothDatabases, name_of);
 
+TEST_P(RelayUserCodeTest, AnEventWhoseHandlerThrowsWhatIsNoExceptionDiesAndNoOtherKeyWaits) {
+  expect_dead_and_others_handled([](Transaction&) { throw 42; });
+}
+
 TEST_P(RelayUserCodeTest, AnEventWhoseHandlerIsUnavailableDiesAndNoOtherKeyWaits) {
   expect_dead_and_others_handled([](Transaction&) { throw Unavailable("PEER_DOWN", "not now"); });
   EXPECT_LE(runs_, 8) << "in a batch and alone, at each of four attempts";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "env/foreign_code.h"
 #include "env/seam.h"
 #include "saga/group.h"
 #include "saga/recording.h"
@@ -33,7 +34,8 @@ Answer ask(Env env, const Instance& saga, const Next& what, int element) {
   Remote step(context, key_of(saga, what, element), saga.row.fence, what.step->timeout);
   try {
     const CrashNotes::Running running(saga.notes, kSagaNote, saga.row.id);
-    (what.act == Next::Act::undo ? what.step->undo : what.step->run).remote(step, answer.state.get(), context.element);
+    const Actions& actions = what.act == Next::Act::undo ? what.step->undo : what.step->run;
+    run_foreign([&] { actions.remote(step, answer.state.get(), context.element); });
   } catch (...) {
     answer.trouble = trouble_of(std::current_exception(), what);
   }

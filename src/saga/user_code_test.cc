@@ -53,6 +53,15 @@ TEST_P(UserCodeTest, AnUndoThatIsAlwaysUnavailableNeedsHelp) {
   expect_help(in_the_undo(throws_unavailable()), "PEER_DOWN");
 }
 
+TEST_P(UserCodeTest, WhatIsNoExceptionHarmsNobodyElse) {
+  expect_help(behind_the_pivot([](Local&, Trip&) { throw 42; }), "STEP_FAILED");
+}
+
+TEST_P(UserCodeTest, NorDoesACallThatThrowsSuch) {
+  const auto trip = Saga<Trip>("trip").remote("call", [](Remote&, Trip&) { throw 42; }).retry(3, 1ms).pivot();
+  expect_help(trip, "STEP_FAILED");
+}
+
 TEST_P(UserCodeTest, SoDoesOneThatCannotTellWhatBecameOfItsOwnCommitElsewhere) {
   expect_help(behind_the_pivot([](Local&, Trip&) { throw CommitUnknown("COMMIT_UNKNOWN", "who knows"); }),
               "COMMIT_UNKNOWN");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "env/foreign_code.h"
 #include "saga/registry.h"
 #include "sim_kit/clock.h"
 #include "sim_kit/random.h"
@@ -17,7 +18,7 @@
 namespace skald::sim::kit {
 
 // The process dies here. No std::exception, so that nobody can catch it by accident.
-struct Crash {};
+struct Crash : EndOfProcess {};
 
 class Stage {
  public:

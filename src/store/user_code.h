@@ -17,6 +17,7 @@
 
 #include <exception>
 
+#include "env/foreign_code.h"
 #include "skald/database.h"
 
 namespace skald {
@@ -32,7 +33,7 @@ class UserCode {
   void call(Transaction& tx, F&& code) {
     ran_ = true;
     try {
-      code();
+      run_foreign(code);
       if (watched_) confirm(tx);
     } catch (...) {
       thrown_ = std::current_exception();
