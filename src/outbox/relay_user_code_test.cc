@@ -162,7 +162,6 @@ TEST_P(RelayServerLimitsTest, SoIsOneThatTheServerHasNoRoomFor) {
 
 TEST_P(RelayServerLimitsTest, SoIsAPauseBeyondTheServersPatience) {
   expect_dead_and_others_handled([this](Transaction& tx) { pause_too_long(tx); });
-  EXPECT_LE(runs_, 4 * 8) << "each is as long as the pause, while others wait";
 }
 
 TEST_P(RelayServerLimitsTest, SoIsASessionThatTheHandlerEndsEachTime) {
