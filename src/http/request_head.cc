@@ -1,6 +1,7 @@
 #include "http/request_head.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "http/host.h"
 

@@ -5,8 +5,13 @@
 // Bytes below 32 stand for pieces of heads, so that the fuzzer finds its way without examples;
 // 31 gives the next byte as it is.
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "http/request_head.h"
 
