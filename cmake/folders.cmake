@@ -5,10 +5,10 @@
 #   skald_folder(outbox DEPS store bus LIBS OpenSSL::Crypto)
 #
 # compiles *.cc below the folder (tests aside) into skald_outbox, and *_test.cc
-# into outbox_test, which ctest runs. SEQUENTIAL: no thread is started in its tests.
+# into outbox_test, which ctest runs. ROTATING: see skald_test; SEQUENTIAL, OPTIMISED_TOO: see skald_unit_test.
 # ALONE: a file that becomes an object of its own in the archive.
 function(skald_folder name)
-  cmake_parse_arguments(ARG "SEQUENTIAL" "ALONE" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SEQUENTIAL;OPTIMISED_TOO;ROTATING" "ALONE" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -37,38 +37,50 @@ function(skald_folder name)
 
   if(tests AND PROJECT_IS_TOP_LEVEL)
     list(TRANSFORM ARG_TEST_DEPS PREPEND skald_)
-    skald_test(${name}_test ${tests})
+    set(kinds ${ARGN})
+    list(FILTER kinds INCLUDE REGEX "^(SEQUENTIAL|OPTIMISED_TOO)$")
+    set(rotating ${ARGN})
+    list(FILTER rotating INCLUDE REGEX "^ROTATING$")
+    skald_test(${name}_test ${rotating} ${tests})
     target_link_libraries(${name}_test PRIVATE skald_${name} ${ARG_TEST_DEPS})
-    if(ARG_SEQUENTIAL)
-      skald_unit_test(${name}_test SEQUENTIAL)
-    else()
-      skald_unit_test(${name}_test)
-    endif()
+    skald_unit_test(${name}_test ${kinds})
   endif()
 endfunction()
 
-# What also runs under the sanitizers: `unit` to ctest, `unit_tests` to the build; and where threads
-# are started, so that ThreadSanitizer has something to see, `threaded` and `threaded_tests`.
+# What runs under the sanitizers: `unit` to ctest, `unit_tests` to the build. The whole run leaves it to
+# them: `sanitized` to ctest, and not in the build's `all`.
+# SEQUENTIAL: starts no thread. The others are `threaded` and `threaded_tests`, for ThreadSanitizer.
+# OPTIMISED_TOO: runs in the release as well.
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 function(skald_unit_test name)
   set_property(TEST ${name} APPEND PROPERTY LABELS unit)
   add_dependencies(unit_tests ${name})
+  if(NOT "OPTIMISED_TOO" IN_LIST ARGN)
+    set_property(TEST ${name} APPEND PROPERTY LABELS sanitized)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   if(NOT "SEQUENTIAL" IN_LIST ARGN)
     set_property(TEST ${name} APPEND PROPERTY LABELS threaded)
     add_dependencies(threaded_tests ${name})
   endif()
 endfunction()
 
-# A gtest program that ctest runs as one test.
+# A gtest program that ctest runs as one test. ROTATING: it computes so long that the sanitizers have a part of its
+# cases, the next one after each commit.
 function(skald_test name)
-  skald_batches(units ${name} ${ARGN})
+  cmake_parse_arguments(ARG "ROTATING" "" "" ${ARGN})
+  skald_batches(units ${name} ${ARG_UNPARSED_ARGUMENTS})
   add_executable(${name} ${units})
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main rapidcheck_gtest skald_env)
   # Half of the compiler's time; what a test waits for is in the libraries, which are optimised.
   # The sanitizers' presets optimise nothing: that takes longer than it saves, and hides what a sanitizer could see.
   target_compile_options(${name} PRIVATE -O0)
   skald_precompiled(${name})
-  add_test(NAME ${name} COMMAND ${name})
+  set(part "")
+  if(ARG_ROTATING)
+    set(part ${PROJECT_SOURCE_DIR}/tools/part.sh SKALD_SANITIZED_PARTS)
+  endif()
+  add_test(NAME ${name} COMMAND ${part} $<TARGET_FILE:${name}>)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600)
 endfunction()

@@ -23,13 +23,14 @@ configure() {
   (cd "$root" && cmake --fresh --preset "$1" --log-level=WARNING >/dev/null)
 }
 
-# build PRESET [TARGET...]
+# build PRESET [TARGET...]: all is everything but what the sanitizers test; no target is everything.
 build() {
   local preset=$1
   shift
+  (($#)) || set -- all unit_tests
   configure "$preset" || return
-  say "building ${*:-everything} in build/$preset"
-  cmake --build "$root/build/$preset" --parallel "$(nproc)" ${@:+--target "$@"}
+  say "building $* in build/$preset"
+  cmake --build "$root/build/$preset" --parallel "$(nproc)" --target "$@"
 }
 
 # program PRESET NAME: where the built program lies.
