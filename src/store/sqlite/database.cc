@@ -198,6 +198,7 @@ SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller, bool alone) {
     (*caller.body)(tx);
     if (!tx.emitted().empty() && seam::holds(seam::Rule::emit_in_transaction))
       required_hook(hook_).before_commit(tx, tx.emitted());
+    tx.refuse_if_lost();
     if (writer_->has_deferred_violations())
       throw Conflict("CONSTRAINT_VIOLATION", "a row refers to another that does not exist");
     caller.events.assign(tx.emitted().begin(), tx.emitted().end());
@@ -273,6 +274,7 @@ void SqliteDatabase::read(const Body& body) {
     connection->control("BEGIN");
     OpenTransaction tx(env_, *connection, env_.clock.now());
     body(tx);
+    tx.refuse_if_lost();
   } catch (...) {
     failure = std::current_exception();
   }
