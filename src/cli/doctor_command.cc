@@ -118,9 +118,22 @@ void judge_overview(const JsonView& overview, std::vector<Finding>& out) {
   for (const JsonView& service : services) judge_figures(service, service["service"] + " ", out);
 }
 
+// What /readyz knows: that the databases take writes, that this process may work, that what it
+// cannot do without is there.
+void check_ready(const Api& api, std::vector<Finding>& out) {
+  try {
+    ask(api, "GET", "/readyz");
+    out.push_back({Health::ok, "ready", "the database takes writes, and what is needed is there"});
+  } catch (const Refused& error) {
+    out.push_back({Health::fail, "ready", error.what()});
+  }
+}
+
 void check_engine(const Examined& examined, std::vector<Finding>& out) {
   try {
-    judge_overview(JsonView(ask(examined.open_api(), "GET", "/api/overview")), out);
+    const Api api = examined.open_api();
+    check_ready(api, out);
+    judge_overview(JsonView(ask(api, "GET", "/api/overview")), out);
   } catch (const NotFound& error) {
     out.push_back({Health::warn, "database", error.what()});
   } catch (const Error& error) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "http/engine_paths.h"
+#include "store/health.h"
 #include "store/tables/outbox.h"
 
 namespace skald::http {
@@ -103,6 +104,9 @@ std::string metrics_text(const Watched& watched) {
   const bool carried =
       std::ranges::all_of(watched.engines, [](const ServiceEngine& of) { return of.engine.buses_up(); });
   metrics.gauge("bus_up", carried ? 1 : 0);
+  const bool writable = std::ranges::all_of(
+      watched.engines, [](const ServiceEngine& of) { return health_of(of.engine.database()).trouble.empty(); });
+  metrics.gauge("database_writable", writable ? 1 : 0);
   try {
     const Overview now = look(watched);
     const Duration age = now.oldest_pending ? watched.env.clock.now() - *now.oldest_pending : Duration::zero();
