@@ -43,7 +43,10 @@ struct SqliteDatabase::Caller {
 SqliteDatabase::SqliteDatabase(Env env, SqliteOptions options) : env_(env), options_(std::move(options)) {
   const bool memory = options_.path == ":memory:";
   if (memory) options_.readers = 0;  // a second connection would see another database
-  if (!memory) file_lock_ = std::make_unique<FileLock>(options_.path);
+  if (!memory) {
+    file_lock_ = std::make_unique<FileLock>(options_.path);
+    FileLock::keep_private(options_.path);
+  }
   writer_ = std::make_unique<Connection>(options_.path, Connection::Mode::writer, options_.full_sync);
   for (int i = 0; i < options_.readers; ++i)
     readers_.push_back(std::make_unique<Connection>(options_.path, Connection::Mode::reader, options_.full_sync));
