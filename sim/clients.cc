@@ -117,8 +117,17 @@ void Clients::crowd(Process& process) {
         throw Refused("NO", "simulated: the business says no");
       });
     } else if (kind == 6 && stage_.dice.chance(stage_.plan.rates.commit_fails * 10)) {
+      // It makes nothing of it and goes on: that must not commit alone.
       stage_.markers.hit(Marker::transaction_ended_by_store);
-      bodies.push_back([](Transaction& tx) { tx.execute("INSERT INTO sim_disk_full (n) VALUES (NULL)"); });
+      caller.subject = next_subject();
+      bodies.push_back([intent = draw_intent(stage_, caller.subject)](Transaction& tx) {
+        try {
+          tx.execute("INSERT INTO sim_disk_full (n) VALUES (NULL)");
+        } catch (const Error&) {
+          // swallowed
+        }
+        announce_gift(tx, intent);
+      });
     } else {
       caller.subject = next_subject();
       bodies.push_back([intent = draw_intent(stage_, caller.subject)](Transaction& tx) { announce_gift(tx, intent); });

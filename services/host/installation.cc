@@ -144,7 +144,11 @@ void Installation::add_watching(Env env, Metrics& metrics, Access metrics_access
   http::Watched watched{env, {}, metrics};
   watched.metrics_access = metrics_access;
   for (const auto& unit : units_) watched.engines.push_back({unit->service, *unit->engine});
-  if (gateway_) watched.missing = [gateway = gateway_.get()] { return gateway->missing(); };
+  watched.missing = [gateway = gateway_.get(), provider = provider_.get()] {
+    const std::string services = gateway != nullptr ? gateway->missing() : "";
+    const std::string payments = provider != nullptr ? provider->missing() : "";
+    return services + (services.empty() || payments.empty() ? "" : "; ") + payments;
+  };
   if (units_.empty()) http::add_open_paths(*routes_, watched);
   else http::add_engine_paths(*routes_, watched);
   std::vector<http::StorySource> sources;
@@ -214,7 +218,7 @@ void Installation::add_order(Env env, const cli::Settings& settings, Purpose pur
                   "a worker of the order service needs order.provider, the one that the servers have; or "
                   "choose others with --services");
   if (url.empty() && purpose == Purpose::serve) {
-    provider_ = std::make_unique<ProviderProcess>(settings);
+    provider_ = std::make_unique<ProviderProcess>(env, settings);
     url = provider_->url();
     if (unit.database->dialect() == Dialect::postgres)
       env.observer.log(Observer::Level::warn,

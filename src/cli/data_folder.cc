@@ -20,6 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
+constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+
+// Takes from others what an older program, or a careless umask, has given them. What is not
+// ours, or is shared by its nature as /tmp is, stays as it is.
+void keep_private(const fs::path& path, mode_t mode) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || info.st_uid != geteuid()) return;
+  if ((info.st_mode & kOthers) != 0 && (info.st_mode & S_ISVTX) == 0) chmod(path.c_str(), mode);
+}
+
 [[noreturn]] void fail(const std::string& what, const fs::path& path) {
   throw Unavailable("DATA_FOLDER", "cannot " + what + " " + path.string() + ": " + std::strerror(errno) +
                                        "; check its owner and permissions, or choose another folder with --data");
@@ -43,6 +54,7 @@ bool create_file(const fs::path& path, std::string_view text, bool replace) {
   const fs::path draft = path.string() + "." + std::to_string(getpid()) + ".new";
   const int descriptor = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (descriptor < 0) fail("create", draft);
+  fchmod(descriptor, kOwnerOnly);  // whatever the umask
   const bool written =
       write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(descriptor) == 0;
   close(descriptor);
@@ -81,6 +93,7 @@ void DataFolder::create() const {
     errno = error.value();
     fail("create", path_);
   }
+  keep_private(path_, S_IRWXU);
 }
 
 std::string DataFolder::problem() const {
@@ -97,6 +110,7 @@ std::string DataFolder::problem() const {
 }
 
 std::optional<std::string> DataFolder::existing_secret(const std::string& name) const {
+  keep_private(path_ / name, kOwnerOnly);
   auto text = read_small_file(path_ / name);
   if (!text) return std::nullopt;
   text->erase(text->find_last_not_of(" \r\n") + 1);

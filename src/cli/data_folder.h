@@ -22,6 +22,7 @@ struct ServerRecord {
 };
 BOOST_DESCRIBE_STRUCT(ServerRecord, (), (address, pid))
 
+// All of it is its owner's alone: the folder is 0700, its files are 0600, also those that exist.
 // Stateless but for the path; several processes may use one folder. Unavailable
 // (DATA_FOLDER) where the disk says no.
 class DataFolder {

@@ -85,7 +85,10 @@ void FileHandle::reset() {
   descriptor_ = -1;
 }
 
-FallbackFile::FallbackFile(std::string path, FileOps ops) : path_(std::move(path)), ops_(std::move(ops)) {}
+FallbackFile::FallbackFile(std::string path, FileOps ops) : path_(std::move(path)), ops_(std::move(ops)) {
+  // Dead letters are nobody else's business; an older program may have left them open.
+  for (const char* suffix : {"", ".importing", ".importing.lock"}) ::chmod((path_ + suffix).c_str(), 0600);
+}
 
 void FallbackFile::append(std::string_view record) {
   const std::lock_guard guard(mutex_);
@@ -108,9 +111,10 @@ void FallbackFile::reopen() {
 
 void FallbackFile::open_current() {
   if (file_ && still_at(path_, file_.get())) return;
-  // Read access for the look at the tail; dead letters are nobody else's business.
+  // Read access for the look at the tail.
   file_ = FileHandle(::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   if (!file_) unavailable("opened", errno);
+  ::fchmod(file_.get(), 0600);  // whatever the umask
   folder_synced_ = false;
 }
 

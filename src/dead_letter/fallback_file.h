@@ -51,8 +51,8 @@ class FallbackFile {
   // Lines longer than this are never written, and skipped when read.
   static constexpr std::size_t kLineMax = 4 << 20;
 
-  // Touches nothing: the file is opened, and created where it is missing, by the
-  // first append().
+  // Touches nothing but the mode of files that are there: the file is opened, and created
+  // where it is missing, by the first append().
   explicit FallbackFile(std::string path, FileOps ops = FileOps::real());
 
   // Returns when `record` is safe on disk. `record` is JSON on one line: Invalid

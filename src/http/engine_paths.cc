@@ -1,5 +1,6 @@
 #include "http/engine_paths.h"
 
+#include "store/health.h"
 #include "store/tables/audit.h"
 
 namespace skald::http {
@@ -35,15 +36,20 @@ std::vector<WorkerView> list_workers(Engine& engine, const Position& after) {
 
 // Says who is not, which what is thrown would leave to the log.
 Response readiness(const Watched& watched, const Request& request) {
-  std::string idle;
-  for (const ServiceEngine& of : watched.engines)
-    if (!of.engine.ready()) idle += (idle.empty() ? "" : ", ") + of.service;
-  if (!idle.empty()) idle += ": the database does not answer, or this process has lost its lease";
-  const std::string missing = watched.missing();
-  if (!idle.empty() && !missing.empty()) idle += "; ";
-  idle += missing;
-  if (idle.empty()) return Response::json(200, Health{"ready"});
-  return problem_response({503, "NOT_READY", idle, 1}, request.request_id);
+  std::string idle, why;
+  const auto add = [&why](const std::string& reason) {
+    if (!reason.empty()) why += (why.empty() ? "" : "; ") + reason;
+  };
+  for (const ServiceEngine& of : watched.engines) {
+    if (of.engine.ready()) continue;
+    const std::string trouble = health_of(of.engine.database()).trouble;
+    if (trouble.empty()) idle += (idle.empty() ? "" : ", ") + of.service;
+    else add(of.service + ": " + trouble);
+  }
+  if (!idle.empty()) add(idle + ": the database does not answer, or this process has lost its lease");
+  add(watched.missing());
+  if (why.empty()) return Response::json(200, Health{"ready"});
+  return problem_response({503, "NOT_READY", why, 1}, request.request_id);
 }
 
 void add_health_paths(Routes& routes, const Watched& watched) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "http/engine_paths.h"
+#include "store/health.h"
 #include "store/tables/outbox.h"
 
 namespace skald::http {
@@ -109,6 +110,9 @@ class Scrape {
     const bool carried =
         std::ranges::all_of(watched_.engines, [](const ServiceEngine& of) { return of.engine.buses_up(); });
     watched_.metrics.gauge("bus_up", carried ? 1 : 0);
+    const bool writable = std::ranges::all_of(
+        watched_.engines, [](const ServiceEngine& of) { return health_of(of.engine.database()).trouble.empty(); });
+    watched_.metrics.gauge("database_writable", writable ? 1 : 0);
     // Whoever comes while another asks is given what was known before, unless that is nothing.
     const std::unique_lock lock = known_ ? std::unique_lock(mutex_, std::try_to_lock) : std::unique_lock(mutex_);
     const Instant now = watched_.env.clock.steady();

@@ -21,6 +21,7 @@
 #include "runtime/saga_threads.h"
 #include "runtime/steps.h"
 #include "runtime/story.h"
+#include "store/health.h"
 #include "store/tables/blame.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
@@ -307,11 +308,17 @@ Database& Engine::database() { return threads_->db_; }
 Sagas& Engine::sagas() { return threads_->sagas_; }
 
 bool Engine::ready() {
+  Database& db = threads_->db_;
   try {
-    threads_->db_.read([](Transaction& tx) { tx.query("SELECT 1"); });
+    db.read([](Transaction& tx) { tx.query("SELECT 1"); });
+    // Whether there is room again shows only when somebody writes; and nobody is sent to a
+    // process that is not ready.
+    if (const StoreHealth health = health_of(db); !health.trouble.empty() && !health.until_restart)
+      db.write("look for room", [](Transaction& tx) { tx.execute("UPDATE skald_schema SET version = version"); });
   } catch (const Error&) {
     return false;  // that is the answer
   }
+  if (!health_of(db).trouble.empty()) return false;
   return !threads_->options_.works ||
          (threads_->membership_.trusted() && !threads_->membership_.view()->worker.empty());
 }

@@ -103,6 +103,38 @@ TEST_P(StoreTransaction, RefusesWrongSqlWithTheCause) {
   EXPECT_EQ(items(), "a=1");
 }
 
+// The server, or SQLite by itself (full disk, I/O error), has given the transaction up: what comes
+// behind that must not be a transaction of its own.
+TEST_P(StoreTransaction, IsLostToABodyThatSwallowsWhatEndedIt) {
+  db().write("create", [&](Transaction& tx) {
+    tx.execute(on_postgres() ? "CREATE TABLE fatal (n BIGINT NOT NULL)"
+                             : "CREATE TABLE fatal (n BIGINT NOT NULL ON CONFLICT ROLLBACK)");
+  });
+  int refused = 0;
+  const auto refuses = [&](const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Conflict& error) {
+      refused += error.code() == "CONSTRAINT_VIOLATION" ? 1 : 0;
+    }
+  };
+  expect_error<Conflict>("CONSTRAINT_VIOLATION", [&] {
+    db().write("swallow", [&](Transaction& tx) {
+      put(tx, "before", 1);
+      refuses([&] { tx.execute("INSERT INTO fatal (n) VALUES (NULL)"); });
+      refuses([&] { put(tx, "alone", 1); });
+      refuses([&] { tx.enqueue("INSERT INTO item (id, amount) VALUES ('queued', 1)"); });
+      refuses([&] { tx.query("SELECT 1"); });
+      refuses([&] { tx.savepoint([&] { put(tx, "inner", 1); }); });
+      refuses([&] { tx.now(); });
+    });
+  });
+  EXPECT_EQ(refused, 6);
+  EXPECT_EQ(items(), "");
+  db().write("later", [&](Transaction& tx) { put(tx, "later", 1); });
+  EXPECT_EQ(items(), "later=1");
+}
+
 TEST_P(StoreTransaction, RefusesToWriteInARead) {
   expect_error<Error>("WRITE_IN_READ", [&] { db().read([&](Transaction& tx) { put(tx, "a", 1); }); });
   EXPECT_EQ(items(), "");

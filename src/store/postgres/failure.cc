@@ -53,6 +53,8 @@ void raise(const Failed& failed) {
     case Failure::lock_timeout:
       throw LockTimeout("LOCK_TIMEOUT", "a row stayed locked by another transaction for too long, try again: " + cause);
     case Failure::unavailable:
+      if (failed.sqlstate == "53100")
+        throw Unavailable("DISK_FULL", "the database server's disk is full, make room there and try again: " + cause);
       throw Unavailable("DATABASE_UNAVAILABLE", "the database cannot do this now, look at its log: " + cause);
     case Failure::unique_violation:
       throw Conflict("UNIQUE_VIOLATION", "a row with this key is already there: " + cause);

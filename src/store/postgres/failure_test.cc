@@ -57,6 +57,15 @@ void expect_raised(Failure kind, const char* code) {
   }
 }
 
+TEST(FailureRaised, OfAFullDiskHasItsOwnCodeAsOnSqlite) {
+  try {
+    raise({Failure::unavailable, "53100", "no space left", 0});
+    FAIL();
+  } catch (const Unavailable& error) {
+    EXPECT_EQ(error.code(), "DISK_FULL");
+  }
+}
+
 TEST(FailureRaised, IsTheErrorThatACallerReactsTo) {
   expect_raised<Unavailable>(Failure::rolled_back, "TRANSACTION_ROLLED_BACK");
   expect_raised<Unavailable>(Failure::connection_lost, "CONNECTION_LOST");

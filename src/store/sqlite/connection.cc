@@ -1,5 +1,6 @@
 #include "store/sqlite/connection.h"
 
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
@@ -9,6 +10,8 @@ namespace skald::sqlite {
 namespace {
 
 constexpr std::size_t kStatementsMax = 512;
+// Pages that change with every commit go to the file every 16 MB.
+constexpr int kLogPagesMax = 4000;
 
 void bind(sqlite3_stmt* statement, int index, const Param& param) {
   switch (param.kind()) {
@@ -95,13 +98,12 @@ Connection::Connection(const std::string& path, Mode mode, bool full_sync) {
   control("PRAGMA foreign_keys=ON");
   control("PRAGMA temp_store=MEMORY");
   control("PRAGMA trusted_schema=OFF");
+  control("PRAGMA wal_autocheckpoint=0");
   if (mode == Mode::reader) {
     control("PRAGMA query_only=ON");
-    control("PRAGMA wal_autocheckpoint=0");
   } else {
-    // Pages that change with every commit go to the file every 16 MB instead of every 4, and
-    // those in use stay in memory.
-    control("PRAGMA wal_autocheckpoint=4000");
+    // SQLite's own checkpoints keep their failures to themselves.
+    sqlite3_wal_hook(raw, &Connection::note_log, this);
     control("PRAGMA cache_size=-16384");
   }
 }
@@ -170,8 +172,32 @@ bool Connection::has_deferred_violations() const {
   return current != 0;
 }
 
+int Connection::note_log(void* self, sqlite3*, const char*, int pages) {
+  static_cast<Connection*>(self)->log_pages_ = pages;
+  static_cast<Connection*>(self)->stored_ = true;
+  return SQLITE_OK;
+}
+
+void Connection::checkpoint_if_long() {
+  if (log_pages_ < kLogPagesMax) return;
+  const int code = sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (code == SQLITE_FULL || (code & 0xff) == SQLITE_IOERR) fail(code);
+}
+
+// A quota and a file that may not grow are a full disk as well; SQLite counts them as errors.
+bool Connection::is_no_room(int code) const {
+  if (code == SQLITE_FULL) return true;
+  if (code != SQLITE_IOERR_WRITE) return false;
+  const int cause = sqlite3_system_errno(db_.get());
+  return cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
+}
+
 void Connection::fail(int code) {
   const std::string text = error_text() + " (SQLite " + std::to_string(code) + ")";
+  if (is_no_room(code)) {
+    no_room_ = true;
+    throw Unavailable("DISK_FULL", "the disk is full, make room and try again: " + text);
+  }
   switch (code & 0xff) {
     case SQLITE_CONSTRAINT:
       if (code == SQLITE_CONSTRAINT_UNIQUE || code == SQLITE_CONSTRAINT_PRIMARYKEY || code == SQLITE_CONSTRAINT_ROWID)
@@ -179,7 +205,6 @@ void Connection::fail(int code) {
       throw Conflict("CONSTRAINT_VIOLATION", text);
     case SQLITE_BUSY:
     case SQLITE_LOCKED: throw LockTimeout("LOCK_TIMEOUT", text);
-    case SQLITE_FULL: throw Unavailable("DISK_FULL", "the disk is full: " + text);
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
     case SQLITE_NOMEM:

@@ -1,9 +1,11 @@
 #include "store/sqlite/database.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "env/seam.h"
+#include "skald/json.h"
 #include "store/commit_hook.h"
 #include "store/migrations.h"
 #include "store/sqlite/file_lock.h"
@@ -41,7 +43,10 @@ struct SqliteDatabase::Caller {
 SqliteDatabase::SqliteDatabase(Env env, SqliteOptions options) : env_(env), options_(std::move(options)) {
   const bool memory = options_.path == ":memory:";
   if (memory) options_.readers = 0;  // a second connection would see another database
-  if (!memory) file_lock_ = std::make_unique<FileLock>(options_.path);
+  if (!memory) {
+    file_lock_ = std::make_unique<FileLock>(options_.path);
+    FileLock::keep_private(options_.path);
+  }
   writer_ = std::make_unique<Connection>(options_.path, Connection::Mode::writer, options_.full_sync);
   for (int i = 0; i < options_.readers; ++i)
     readers_.push_back(std::make_unique<Connection>(options_.path, Connection::Mode::reader, options_.full_sync));
@@ -168,8 +173,13 @@ std::vector<SqliteDatabase::Caller*> SqliteDatabase::run_bodies(std::vector<Call
         open.clear();
       }
     } catch (...) {
+      // The store's own statements: what they have left behind is not known.
       caller->failure = std::current_exception();
+      undo();
+      again.insert(again.begin(), open.begin(), open.end());
+      open.clear();
     }
+    if (writer_->take_no_room()) note_full(true);
   }
 }
 
@@ -198,6 +208,7 @@ SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller, bool alone) {
     (*caller.body)(tx);
     if (!tx.emitted().empty() && seam::holds(seam::Rule::emit_in_transaction))
       required_hook(hook_).before_commit(tx, tx.emitted());
+    tx.refuse_if_lost();
     if (writer_->has_deferred_violations())
       throw Conflict("CONSTRAINT_VIOLATION", "a row refers to another that does not exist");
     caller.events.assign(tx.emitted().begin(), tx.emitted().end());
@@ -208,7 +219,7 @@ SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller, bool alone) {
     caller.events.clear();
     caller.after.clear();
     careful_ = kCarefulCallers;
-    if (alone && writer_->in_transaction()) writer_->control("ROLLBACK");  // nobody else is in it
+    if (alone) undo();  // nobody else is in it
     if (!writer_->in_transaction()) {
       fate = Fate::out;
       caller.failure = caller.refusal;
@@ -216,7 +227,7 @@ SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller, bool alone) {
       writer_->control("ROLLBACK TO caller");
       writer_->control("RELEASE caller");
     } else {
-      writer_->control("ROLLBACK");
+      undo();
       fate = Fate::again;
     }
   }
@@ -234,21 +245,88 @@ std::exception_ptr SqliteDatabase::commit() {
   try {
     if (before_physical_commit) before_physical_commit();
     writer_->control("COMMIT");
-    return nullptr;
   } catch (...) {
-    const auto failure = std::current_exception();
-    if (writer_->in_transaction()) {
-      writer_->control("ROLLBACK");
-      return failure;
-    }
-    // SQLite has ended it by itself while syncing: whether the commit record
-    // reached the disk cannot be known, and later writes could not be trusted.
-    stopped_ = std::make_exception_ptr(
-        Unavailable("WRITER_STOPPED",
-                    "a sync to disk failed; the database takes no more writes until the process is started again"));
-    return std::make_exception_ptr(
-        CommitUnknown("COMMIT_UNKNOWN", "the commit's sync to disk failed: ask again after a restart"));
+    return not_committed(std::current_exception());
   }
+  checkpoint();
+  return nullptr;
+}
+
+// What the callers are told of a COMMIT that failed.
+std::exception_ptr SqliteDatabase::not_committed(std::exception_ptr failure) {
+  const bool no_room = writer_->take_no_room();
+  if (no_room) note_full(true);
+  if (writer_->in_transaction()) {
+    undo();
+    return failure;
+  }
+  // SQLite has ended it by itself. Where there was no room, the log lacks the end by which a
+  // commit is known: nothing happened, and the next one is written over it.
+  if (no_room) return failure;
+  // Otherwise that end may have reached the disk, or not; and of a disk that has failed in a
+  // sync nothing that is written later can be trusted.
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& cause) {
+    stop(cause.what());
+  }
+  return std::make_exception_ptr(
+      CommitUnknown("COMMIT_UNKNOWN", "the commit's sync to disk failed: ask again after a restart"));
+}
+
+void SqliteDatabase::checkpoint() {
+  try {
+    writer_->checkpoint_if_long();
+    if (writer_->take_stored()) note_full(false);
+  } catch (const Error& error) {
+    if (writer_->take_no_room()) note_full(true);
+    else stop(error.what());
+  }
+}
+
+void SqliteDatabase::undo() {
+  try {
+    if (writer_->in_transaction()) writer_->control("ROLLBACK");
+  } catch (const Error& error) {
+    if (writer_->in_transaction()) stop(error.what());
+  }
+}
+
+void SqliteDatabase::stop(const std::string& cause) {
+  if (stopped_) return;
+  const std::string text = "a sync or write of " + file_name() + " failed (" + cause +
+                           "): nothing is written any more until the process is started again; see to the disk first";
+  stopped_ = std::make_exception_ptr(Unavailable("WRITER_STOPPED", text));
+  {
+    const std::lock_guard lock(health_mutex_);
+    health_ = {text, true};
+  }
+  env_.observer.count("store_writer_stopped_total");
+  env_.observer.log(Observer::Level::critical, text, file_fields("WRITER_STOPPED"));
+}
+
+// Said when it begins and when it is over.
+void SqliteDatabase::note_full(bool full) {
+  if (full) env_.observer.count("store_disk_full_total");
+  if (std::exchange(full_, full) == full || stopped_) return;
+  {
+    const std::lock_guard lock(health_mutex_);
+    health_ = {};
+    if (full) health_.trouble = "the disk is full under " + file_name() + ": make room, and writing goes on by itself";
+  }
+  if (full) env_.observer.log(Observer::Level::error, health().trouble, file_fields("DISK_FULL"));
+  else env_.observer.log(Observer::Level::info, "there is room on the disk again");
+}
+
+// Without the folder: /readyz tells it to anybody who asks. The log has all of it.
+std::string SqliteDatabase::file_name() const { return std::filesystem::path(options_.path).filename().string(); }
+std::string SqliteDatabase::file_fields(std::string_view code) const {
+  return "\"code\":" + to_json(std::string(code)) + ",\"file\":" + to_json(options_.path);
+}
+
+StoreHealth SqliteDatabase::health() const {
+  const std::lock_guard lock(health_mutex_);
+  return health_;
 }
 
 void SqliteDatabase::read(const Body& body) {
@@ -273,6 +351,7 @@ void SqliteDatabase::read(const Body& body) {
     connection->control("BEGIN");
     OpenTransaction tx(env_, *connection, env_.clock.now());
     body(tx);
+    tx.refuse_if_lost();
   } catch (...) {
     failure = std::current_exception();
   }

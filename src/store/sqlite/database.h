@@ -9,8 +9,9 @@
 // | failure                                   | what happens                       |
 // | body throws                               | its savepoint is undone, it alone fails |
 // | SQLite ends the transaction (disk full)   | that caller fails, the others run again |
-// | COMMIT fails                              | nothing happened, all callers fail  |
-// | sync fails                                | CommitUnknown; the writer stops for good |
+// | COMMIT finds no room                      | nothing happened, all callers fail; the next try may succeed |
+// | COMMIT fails otherwise (a sync)           | CommitUnknown; the writer stops for good (WRITER_STOPPED) |
+// | a checkpoint fails                        | the commit is good; no room is told, all else stops the writer |
 #pragma once
 
 #include <condition_variable>
@@ -19,11 +20,12 @@
 #include <mutex>
 
 #include "skald/database.h"
+#include "store/health.h"
 #include "store/sqlite/connection.h"
 
 namespace skald::sqlite {
 
-class SqliteDatabase final : public Database {
+class SqliteDatabase final : public Database, public TellsHealth {
  public:
   SqliteDatabase(Env env, SqliteOptions options);
   ~SqliteDatabase() override;
@@ -32,6 +34,7 @@ class SqliteDatabase final : public Database {
   void read(const Body& body) override;
   void migrate(std::string_view component, std::span<const Migration> steps) override;
   Dialect dialect() const override { return Dialect::sqlite; }
+  StoreHealth health() const override;
   void set_commit_hook(CommitHook* hook) override { hook_ = hook; }
   void announce(std::span<const int>) override {}
   std::unique_ptr<Listener> listen() override { return nullptr; }
@@ -61,6 +64,13 @@ class SqliteDatabase final : public Database {
   };
   Fate run_caller(Caller& caller, bool alone);
   std::exception_ptr commit();
+  std::exception_ptr not_committed(std::exception_ptr failure);
+  void checkpoint();
+  void undo();
+  void stop(const std::string& cause);
+  void note_full(bool full);
+  std::string file_name() const;
+  std::string file_fields(std::string_view code) const;
   void refuse_nested() const;
   void report_slow(std::string_view name, Duration took) const;
   Time transaction_time();
@@ -84,7 +94,11 @@ class SqliteDatabase final : public Database {
   std::mutex readers_mutex_;
   std::condition_variable reader_free_;
   int careful_ = 0;  // so many callers get a savepoint each; under physical_
+  bool full_ = false;                               // the last that was to be stored found no room; so is this
   std::vector<std::unique_ptr<Connection>> readers_;
+
+  mutable std::mutex health_mutex_;                 // taken last; guards the one below
+  StoreHealth health_;
 };
 
 }  // namespace skald::sqlite

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,7 @@ SqliteDatabase::FileLock::FileLock(const std::string& path) {
   const std::string name = path + ".lock";
   fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd_ < 0) throw Unavailable("DATABASE_UNAVAILABLE", "cannot create " + name + ": " + std::strerror(errno));
+  ::fchmod(fd_, S_IRUSR | S_IWUSR);
   if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     ::close(fd_);
     throw Unavailable(
@@ -22,5 +24,13 @@ SqliteDatabase::FileLock::FileLock(const std::string& path) {
 }
 
 SqliteDatabase::FileLock::~FileLock() { ::close(fd_); }
+
+void SqliteDatabase::FileLock::keep_private(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd < 0) return;  // SQLite will say why
+  ::fchmod(fd, S_IRUSR | S_IWUSR);
+  ::close(fd);
+  for (const char* suffix : {"-wal", "-shm"}) ::chmod((path + suffix).c_str(), S_IRUSR | S_IWUSR);
+}
 
 }  // namespace skald::sqlite

@@ -17,6 +17,11 @@ class SqliteDatabase::FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
+  // Makes the file and what SQLite keeps beside it its owner's alone, whatever the umask, also
+  // where they exist. New ones beside it get the mode of the database from SQLite. Only under
+  // the lock, and before SQLite opens it: closing a file drops the process's locks on it.
+  static void keep_private(const std::string& path);
+
  private:
   int fd_;
 };

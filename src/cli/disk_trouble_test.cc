@@ -1,0 +1,91 @@
+// A disk that fails, as those see it who watch over the process.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "cli/command.h"
+#include "http/engine_paths.h"
+#include "http/fake_env.h"
+#include "http/problem.h"
+#include "support/faulty_disk.h"
+#include "support/test_database.h"
+
+namespace skald::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class DiskTroubleTest : public testing::Test {
+ protected:
+  DiskTroubleTest() {
+    routes_.act("/api/notes", Access::admin, {}, [this](const Request&) {
+      db_->write("note", [](Transaction& tx) { tx.execute("UPDATE skald_schema SET version = version"); });
+      return Response::text("noted");
+    });
+    http::add_engine_paths(routes_, {fake_.env, {{"inn", engine_}}, metrics_});
+  }
+
+  Response ask(const std::string& method, const std::string& path) {
+    Request request;
+    request.method = method;
+    request.path = path;
+    return routes_.dispatch(request);
+  }
+  std::string doctor() {
+    std::ostringstream out;
+    const Settings settings({}, {}, {{"data", folder_.path().string()}});
+    const Api api = [this](const Request& request) { return routes_.dispatch(request); };
+    const std::vector<std::string> words = {"doctor"};
+    verdict_ = run_doctor(parse_arguments(words), {settings, [&] { return api; }, {}}, out);
+    return out.str();
+  }
+
+  test::FaultyDisk disk_;
+  test::TemporaryFolder folder_;
+  http::FakeEnv fake_;
+  Metrics metrics_;
+  std::unique_ptr<Database> db_ = open_sqlite(fake_.env, {.path = (folder_.path() / "inn.db").string()});
+  Engine engine_{fake_.env, *db_, {.works = false}};
+  http::Routes routes_{fake_.env, http::Authenticator(fake_.env, std::nullopt), "1"};
+  int verdict_ = 0;
+};
+
+TEST_F(DiskTroubleTest, AFullDiskIsToldEverywhereUntilThereIsRoom) {
+  EXPECT_EQ(ask("POST", "/api/notes").status, 200);
+  EXPECT_THAT(doctor(), HasSubstr("ok    ready"));
+  EXPECT_EQ(verdict_, kDone);
+  disk_.fill(0, test::FaultyDisk::kAll, true);
+  const Response refused = ask("POST", "/api/notes");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.body, HasSubstr("\"DISK_FULL\""));
+  const Response unready = ask("GET", "/readyz");
+  EXPECT_EQ(unready.status, 503);
+  EXPECT_THAT(unready.body, HasSubstr("inn: the disk is full"));
+  EXPECT_THAT(ask("GET", "/metrics").body, HasSubstr("\nskald_database_writable 0\n"));
+  EXPECT_THAT(doctor(), HasSubstr("fail  ready: inn: the disk is full"));
+  EXPECT_EQ(verdict_, kFailed);
+  disk_.make_room();
+  EXPECT_EQ(ask("GET", "/readyz").status, 200) << "it looks by itself whether there is room";
+  EXPECT_THAT(ask("GET", "/metrics").body, HasSubstr("\nskald_database_writable 1\n"));
+  EXPECT_EQ(ask("POST", "/api/notes").status, 200);
+}
+
+TEST_F(DiskTroubleTest, AWriterThatHasStoppedIsToldEverywhere) {
+  disk_.fail_syncs(test::FaultyDisk::kAll);
+  EXPECT_THAT(ask("POST", "/api/notes").body, HasSubstr("\"COMMIT_UNKNOWN\""));
+  disk_.fail_syncs(0);
+  const Response refused = ask("POST", "/api/notes");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.body, HasSubstr("\"WRITER_STOPPED\""));
+  const Response unready = ask("GET", "/readyz");
+  EXPECT_EQ(unready.status, 503);
+  EXPECT_THAT(unready.body, HasSubstr("inn.db failed"));
+  EXPECT_THAT(unready.body, Not(HasSubstr(folder_.path().string()))) << "anybody may ask";
+  EXPECT_THAT(ask("GET", "/metrics").body, HasSubstr("\nskald_database_writable 0\n"));
+  EXPECT_THAT(doctor(), HasSubstr("fail  ready: inn: "));
+  EXPECT_EQ(verdict_, kFailed);
+}
+
+}  // namespace
+}  // namespace skald::cli
