@@ -98,20 +98,35 @@ Response place(const Shop& shop, const Request& request) {
   return placed_answer(shop, placed);
 }
 
-// What is cancelled may be cancelled again: by a request, too, that has come before and whose
-// answer was lost.
+// Why it was refused at once, if it was.
+std::optional<skald::SagaError> begin_cancel(const Shop& shop, const Request& request, CancelOrder cancelled) {
+  const std::string id = cancelled.order_id;
+  try {
+    return shop.engine.sagas()
+        .start(shop.cancel, std::move(cancelled), {.key = id, .traceparent = request.traceparent})
+        .error;
+  } catch (const skald::Busy& busy) {
+    if (busy.code() != "SAGA_JUST_ENDED") throw;
+    return skald::SagaError{"BUSY", "another cancellation of this order has just ended: look at the order"};
+  }
+}
+
+// Accepted, it ends in CANCELLED or in what the order's `cancellation` says. One under way is joined. What is
+// cancelled may be cancelled again: by a request, too, that has come before and whose answer was lost.
 Response cancel(const Shop& shop, const Request& request) {
   const auto asked = request.body.empty() ? Cancellation{} : request.as<Cancellation>();
+  check(asked);
+  const Order order = shop.db().read_result([&](Transaction& tx) { return order_of(tx, request); });
   CancelOrder cancelled;
-  cancelled.order_id = shop.db().read_result([&](Transaction& tx) { return order_of(tx, request).id; });
+  cancelled.order_id = order.id;
   cancelled.when_busy = asked.when_busy.value_or(BusyChoice::wait);
-  const std::string id = cancelled.order_id;
-  const skald::Started begun =
-      shop.engine.sagas().start(shop.cancel, std::move(cancelled), {.key = id, .traceparent = request.traceparent});
-  const OrderView view = look(shop, id);
-  if (begun.error && view.status != Status::CANCELLED) {
-    if (begun.error->code == "BUSY") refuse_busy(begun.error->message);
-    throw skald::Conflict(begun.error->code, begun.error->message);
+  if (asked.reason != "") cancelled.reason = asked.reason;
+  const bool done = order.status == Status::CANCELLED;
+  const auto refused = done ? std::nullopt : begin_cancel(shop, request, std::move(cancelled));
+  const OrderView view = look(shop, order.id);
+  if (refused && view.status != Status::CANCELLED) {
+    if (refused->code == "BUSY") refuse_busy(refused->message);
+    throw skald::Conflict(refused->code, refused->message);
   }
   return Response::json(202, view);
 }

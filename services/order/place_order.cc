@@ -138,7 +138,7 @@ skald::WhenBusy when_busy_of(BusyChoice choice) {
 }
 
 skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, std::shared_ptr<Payments> payments,
-                                         skald::Duration call_timeout) {
+                                         skald::Duration call_timeout, skald::Duration deadline) {
   using skald::Guard;
   return skald::Saga<PlaceOrder>("order.place")
       .version(2)  // the first did not reread prices; workers that know only that one leave these alone
@@ -176,7 +176,7 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, 
       .writes("product", Guard::commutative)
       .local("confirm order", confirm_order)
       .writes("order", Guard::optimistic)
-      .deadline(std::chrono::seconds(60));
+      .deadline(deadline);
 }
 
 }  // namespace order

@@ -29,7 +29,7 @@ BOOST_DESCRIBE_STRUCT(PlaceOrder, (),
 
 // `engine` and what `env` refers to must outlive it. Orders that end BUSY or SOLD_OUT are counted.
 skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, std::shared_ptr<Payments> payments,
-                                         skald::Duration call_timeout);
+                                         skald::Duration call_timeout, skald::Duration deadline);
 
 // What a saga does where a lock is not free.
 skald::WhenBusy when_busy_of(BusyChoice choice);

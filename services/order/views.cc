@@ -1,6 +1,8 @@
 #include "order/views.h"
 
+#include "order/cancel_order.h"
 #include "order/stock.h"
+#include "skald/saga_view.h"
 
 namespace order {
 namespace {
@@ -12,6 +14,20 @@ std::optional<Reason> reason_of(skald::Transaction& tx, const Order& order) {
   Reason reason{rows.get<std::string>(0, 0), rows.get<std::string>(0, 1), std::nullopt};
   if (reason.code == "BUSY") reason.retry_after_seconds = kTryAgainAfter.count();
   return reason;
+}
+
+// Programs before this one cancelled orders and wrote nothing down but the saga.
+std::optional<CancellationView> cancellation_of(skald::Transaction& tx, const Order& order) {
+  if (!order.cancel_saga || (!order.cancel_status && order.status != Status::CANCELLED)) return std::nullopt;
+  CancellationView view{order.cancel_status.value_or(CancelStatus::DONE),
+                        order.cancel_reason.value_or(std::string(kNoReason)), order.cancel_code, order.cancel_message,
+                        *order.cancel_saga};
+  if (view.status != CancelStatus::PENDING) return view;
+  const skald::Rows saga = tx.query("SELECT status, error_code FROM skald_saga WHERE id = $1", view.saga_id);
+  if (saga.empty() || saga.get<skald::SagaStatus>(0, 0) != skald::SagaStatus::NEEDS_HELP) return view;
+  view.code = "NEEDS_HELP";
+  view.message = "the cancellation waits for a person (" + saga.get<std::string>(0, 1) + ")";
+  return view;
 }
 
 }  // namespace
@@ -43,6 +59,7 @@ OrderView view_of(skald::Transaction& tx, const Order& order) {
   view.price = {order.amount, order.currency};
   view.status = order.status;
   view.reason = reason_of(tx, order);
+  view.cancellation = cancellation_of(tx, order);
   view.saga_id = order.saga_id;
   view.cancel_saga_id = order.cancel_saga;
   view.lock = order.locking;

@@ -43,7 +43,11 @@ struct Instance {
     return row.take_overs >= kTakeOversMax && seam::holds(seam::Rule::saga_crashes_counted);
   }
   StepContext context(const Next& what, int element) const {
-    return {row.id, row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element), row.traceparent};
+    StepContext out{row.id,         row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element),
+                    row.traceparent};
+    if (what.act == Next::Act::undo && progress.failure)
+      out.failure = SagaError{progress.failure->code, progress.failure->message};
+    return out;
   }
   // The step in hand as a part of the saga's trace, where it has one.
   std::optional<Span> begin_step_span(const Env& env, const Next& what) const {

@@ -59,7 +59,8 @@ class SandboxProvider::Tampering final : public Router {
   void act(std::string path, Access access, Doc doc, Handler handler) override {
     real_.act(std::move(path), access, std::move(doc), [&provider = provider_, handler](const Request& request) {
       const auto wrong = provider.next_wrong_answer();
-      if (!wrong) return handler(request);
+      if (wrong && wrong->gate) wrong->gate->wait();
+      if (!wrong || wrong->status == 0) return handler(request);
       if (wrong->takes_effect) handler(request);
       return Response{wrong->status, wrong->body, "application/json", {}};
     });
@@ -142,6 +143,7 @@ void OrderTest::open() {
   order::install(*engine_, *routes_, env_,
                  {.provider = options_.provider.empty() ? sandbox_.url() : options_.provider,
                   .call_timeout = options_.call_timeout,
+                  .deadline = options_.deadline,
                   .pause = rest});
   engine_->start();
 }
