@@ -61,7 +61,9 @@ PlaceOrder wanted_by(const Shop& shop, const Request& request) {
   return placed;
 }
 
-[[noreturn]] void refuse_busy(const std::string& message) { throw skald::Busy("BUSY", message, kTryAgainAfter); }
+[[noreturn]] void refuse_busy(const std::string& message) {
+  throw skald::RefusedForNow("BUSY", message, kTryAgainAfter);
+}
 
 // The order as its placement has left it so far; BUSY is a refusal where the customer wants
 // its products alone and at once, or not at all.
@@ -126,7 +128,7 @@ Response cancel(const Shop& shop, const Request& request) {
   const OrderView view = look(shop, order.id);
   if (refused && view.status != Status::CANCELLED) {
     if (refused->code == "BUSY") refuse_busy(refused->message);
-    throw skald::Conflict(refused->code, refused->message);
+    throw skald::Refused(refused->code, refused->message);
   }
   return Response::json(202, view);
 }
