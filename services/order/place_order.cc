@@ -63,24 +63,17 @@ void price_order(Local& step, PlaceOrder& placed) {
       step.tx(), placed.order_id, placed.version.value(), placed.amount, placed.currency, step->now());
 }
 
-// By the saga's reason, because not only steps refuse: the engine does so for a lock.
-void count_refusal(skald::Engine& engine, skald::Observer& observer, const std::string& saga_id) {
-  try {
-    const auto saga =
-        engine.database().read_result([&](skald::Transaction& tx) { return engine.sagas().find(tx, saga_id); });
-    if (!saga || !saga->error) return;
-    if (saga->error->code == "BUSY") observer.count("order_rejected_busy_total");
-    if (saga->error->code == "SOLD_OUT") observer.count("order_rejected_sold_out_total");
-  } catch (const skald::Error&) {
-    // one is missing from a count, and the order's end stands
-  }
-}
-
-// Its reason is stored with the commit, and known after it.
-void fail_order(skald::Engine& engine, skald::Observer& observer, Local& step, PlaceOrder& placed) {
+// With its reason, which outlives the saga. Not only steps refuse: the engine does so for a lock.
+void fail_order(skald::Observer& observer, Local& step, PlaceOrder& placed) {
+  const skald::SagaError why = step.context().failure.value_or(skald::SagaError{"UNKNOWN", "no reason is known"});
   withdraw(step.tx(), mover_of(step, placed));
-  change_status(step, placed.order_id, placed.version, Status::FAILED);
-  step->after_commit([&engine, &observer, saga_id = step.saga_id()] { count_refusal(engine, observer, saga_id); });
+  step->enqueue("UPDATE order_record SET fail_code = $2, fail_message = $3 WHERE id = $1", placed.order_id, why.code,
+                why.message);
+  change_status(step, placed.order_id, placed.version, Status::FAILED, why.code);
+  step->after_commit([&observer, code = why.code] {
+    if (code == "BUSY") observer.count("order_rejected_busy_total");
+    if (code == "SOLD_OUT") observer.count("order_rejected_sold_out_total");
+  });
 }
 
 void reserve_stock(Local& step, PlaceOrder& placed) {
@@ -137,15 +130,13 @@ skald::WhenBusy when_busy_of(BusyChoice choice) {
   }
 }
 
-skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, std::shared_ptr<Payments> payments,
+skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payments> payments,
                                          skald::Duration call_timeout, skald::Duration deadline) {
   using skald::Guard;
   return skald::Saga<PlaceOrder>("order.place")
       .version(2)  // the first did not reread prices; workers that know only that one leave these alone
       .local("create order", create_order)
-      .undo([&engine, &observer = env.observer](Local& step, PlaceOrder& placed) {
-        fail_order(engine, observer, step, placed);
-      })
+      .undo([&observer = env.observer](Local& step, PlaceOrder& placed) { fail_order(observer, step, placed); })
       .holds("order", &PlaceOrder::order_id, skald::exclusive)
       .writes("order")
       .local("price order", price_order)

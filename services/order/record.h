@@ -76,10 +76,12 @@ struct Order {
   std::optional<CancelStatus> cancel_status;
   std::optional<std::string> cancel_reason;              // the customer's words
   std::optional<std::string> cancel_code, cancel_message;  // why it failed
+  std::optional<std::string> fail_code, fail_message;      // of a FAILED order: why
 };
 BOOST_DESCRIBE_STRUCT(Order, (),
                       (id, customer, items, amount, currency, status, saga_id, cancel_saga, locking, when_busy,
-                       created_at, updated_at, version, cancel_status, cancel_reason, cancel_code, cancel_message))
+                       created_at, updated_at, version, cancel_status, cancel_reason, cancel_code, cancel_message,
+                       fail_code, fail_message))
 
 enum class PaymentStatus { CHARGED, REFUNDED };
 BOOST_DESCRIBE_ENUM(PaymentStatus, CHARGED, REFUNDED)

@@ -54,10 +54,14 @@ constexpr const char* kCancellations = R"sql(
   CREATE INDEX order_record_cancelling ON order_record (id) WHERE cancel_status = 'PENDING';
   ALTER TABLE order_history ADD COLUMN detail TEXT)sql";
 
+constexpr const char* kReasons = R"sql(
+  ALTER TABLE order_record ADD COLUMN fail_code TEXT;
+  ALTER TABLE order_record ADD COLUMN fail_message TEXT)sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 5> steps = {
+  static const std::array<skald::Migration, 6> steps = {
       skald::Migration{.version = 1, .name = "orders, stock, payments", .sql = kOrders, .postgres_sql = ""},
       skald::Migration{.version = 2,
                        .name = "the lab's locks are the engine's",
@@ -70,7 +74,8 @@ std::span<const skald::Migration> migrations() {
                        .postgres_sql = "",
                        .oldest_program = 3},
       skald::Migration{.version = 4, .name = "checkpoints of stock", .sql = kCheckpoints, .postgres_sql = ""},
-      skald::Migration{.version = 5, .name = "cancellations", .sql = kCancellations, .postgres_sql = ""}};
+      skald::Migration{.version = 5, .name = "cancellations", .sql = kCancellations, .postgres_sql = ""},
+      skald::Migration{.version = 6, .name = "reasons of failed orders", .sql = kReasons, .postgres_sql = ""}};
   return steps;
 }
 

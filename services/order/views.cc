@@ -9,9 +9,12 @@ namespace {
 
 std::optional<Reason> reason_of(skald::Transaction& tx, const Order& order) {
   if (order.status != Status::FAILED) return std::nullopt;
-  const skald::Rows rows = tx.query("SELECT error_code, error_message FROM skald_saga WHERE id = $1", order.saga_id);
-  if (rows.empty()) return std::nullopt;
-  Reason reason{rows.get<std::string>(0, 0), rows.get<std::string>(0, 1), std::nullopt};
+  Reason reason{order.fail_code.value_or(""), order.fail_message.value_or(""), std::nullopt};
+  if (!order.fail_code) {  // failed by a program that left it to the saga, which is forgotten some day
+    const skald::Rows rows = tx.query("SELECT error_code, error_message FROM skald_saga WHERE id = $1", order.saga_id);
+    if (rows.empty()) return std::nullopt;
+    reason = {rows.get<std::string>(0, 0), rows.get<std::string>(0, 1), std::nullopt};
+  }
   if (reason.code == "BUSY") reason.retry_after_seconds = kTryAgainAfter.count();
   return reason;
 }

@@ -112,7 +112,6 @@ BOOST_DESCRIBE_STRUCT(OrderView, (),
                       (id, customer, sku, quantity, items, price, status, reason, cancellation, saga_id, cancel_saga_id,
                        lock, when_busy, created_at, updated_at))
 
-// The reason of a failure is its saga's error.
 OrderView view_of(skald::Transaction& tx, const Order& order);
 
 }  // namespace order
