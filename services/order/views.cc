@@ -1,5 +1,7 @@
 #include "order/views.h"
 
+#include <algorithm>
+
 #include "order/cancel_order.h"
 #include "order/stock.h"
 #include "skald/saga_view.h"
@@ -31,6 +33,18 @@ std::optional<CancellationView> cancellation_of(skald::Transaction& tx, const Or
   view.code = "NEEDS_HELP";
   view.message = "the cancellation waits for a person (" + saga.get<std::string>(0, 1) + ")";
   return view;
+}
+
+constexpr std::string_view kSaga = "saga ", kSomebody = "another order";
+
+// Ids of sagas are 26 characters, those of children more.
+std::size_t id_length(std::string_view text) {
+  constexpr std::size_t least = 26;
+  std::size_t length = 0;
+  while (length < text.size() && ((text[length] >= '0' && text[length] <= '9') ||
+                                  (text[length] >= 'A' && text[length] <= 'Z') || text[length] == '.'))
+    ++length;
+  return length >= least ? length : 0;
 }
 
 }  // namespace
@@ -70,6 +84,33 @@ OrderView view_of(skald::Transaction& tx, const Order& order) {
   view.created_at = order.created_at;
   view.updated_at = order.updated_at;
   return view;
+}
+
+ProductView shown_to(const skald::Caller& caller, ProductView view) {
+  if (caller.role == skald::Role::customer) view.holder.reset();
+  return view;
+}
+
+OrderView shown_to(const skald::Caller& caller, OrderView view) {
+  std::vector<std::string> own{view.saga_id};
+  if (view.cancellation) own.push_back(view.cancellation->saga_id);
+  if (view.reason) view.reason->message = shown_to(caller, view.reason->message, own);
+  if (view.cancellation && view.cancellation->message)
+    view.cancellation->message = shown_to(caller, *view.cancellation->message, own);
+  return view;
+}
+
+std::string shown_to(const skald::Caller& caller, const std::string& sentence, const std::vector<std::string>& own) {
+  if (caller.role != skald::Role::customer) return sentence;
+  std::string out;
+  for (std::size_t at = 0; at < sentence.size();) {
+    const std::string_view rest = std::string_view(sentence).substr(at);
+    const std::size_t length = rest.starts_with(kSaga) ? id_length(rest.substr(kSaga.size())) : 0;
+    const bool foreign = length > 0 && std::ranges::find(own, rest.substr(kSaga.size(), length)) == own.end();
+    out += foreign ? kSomebody : rest.substr(0, 1);
+    at += foreign ? kSaga.size() + length : 1;
+  }
+  return out;
 }
 
 }  // namespace order

@@ -7,6 +7,7 @@
 
 #include "order/record.h"
 #include "skald/database.h"
+#include "skald/http.h"
 
 namespace order {
 
@@ -113,5 +114,11 @@ BOOST_DESCRIBE_STRUCT(OrderView, (),
                        lock, when_busy, created_at, updated_at))
 
 OrderView view_of(skald::Transaction& tx, const Order& order);
+
+// As the caller may see it: customers are not told the ids of others' sagas and orders, only that somebody is there.
+ProductView shown_to(const skald::Caller& caller, ProductView view);
+OrderView shown_to(const skald::Caller& caller, OrderView view);
+// A sentence of the engine or of stock.h about an order whose sagas are `own`.
+std::string shown_to(const skald::Caller& caller, const std::string& sentence, const std::vector<std::string>& own);
 
 }  // namespace order
