@@ -31,12 +31,15 @@ struct CancelOrder {
 };
 BOOST_DESCRIBE_STRUCT(CancelOrder, (), (order_id, when_busy, items, charge, refund, version, reason))
 
+// What `env` refers to must outlive the sagas.
 struct CancelTiming {
   skald::Duration call_timeout, deadline;  // of one call; of the order that may be in the way
 };
-skald::Saga<CancelOrder> cancel_order_saga(const std::shared_ptr<Payments>& payments, const CancelTiming& timing);
+skald::Saga<CancelOrder> cancel_order_saga(skald::Env env, const std::shared_ptr<Payments>& payments,
+                                           const CancelTiming& timing);
 
 // What it was before it noted the wish: those in flight go on as the one above.
-skald::Saga<CancelOrder> first_cancel_order_saga(const std::shared_ptr<Payments>& payments, const CancelTiming& timing);
+skald::Saga<CancelOrder> first_cancel_order_saga(skald::Env env, const std::shared_ptr<Payments>& payments,
+                                                 const CancelTiming& timing);
 
 }  // namespace order

@@ -10,9 +10,9 @@ void install(skald::Engine& engine, skald::Router& router, skald::Env env, Optio
   const CancelTiming timing{options.call_timeout, options.deadline};
   const auto shop = std::make_shared<const Shop>(
       Shop{engine, env, options, payments, place_order_saga(env, payments, options.call_timeout, options.deadline),
-           cancel_order_saga(payments, timing), lab_saga()});
+           cancel_order_saga(env, payments, timing), lab_saga()});
   engine.sagas().add(shop->place);
-  engine.sagas().add(first_cancel_order_saga(payments, timing));
+  engine.sagas().add(first_cancel_order_saga(env, payments, timing));
   engine.sagas().add(shop->cancel);
   engine.sagas().add(shop->lab);
   add_product_paths(shop, router);

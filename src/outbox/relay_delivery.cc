@@ -101,6 +101,14 @@ void Relay::finish(Entry entry, Outcome outcome, Duration took) {
   finished_.push_back({std::move(entry), begun, std::move(outcome), took});
 }
 
+void Relay::warn_of(const Entry& entry, const std::string& error, Time again) const {
+  env_.observer.log(Observer::Level::warn, "an event could not be delivered and is tried again",
+                    "\"tag\":\"[Outbox]\",\"event\":" + to_json(entry.id) + ",\"type\":" + to_json(entry.event.type) +
+                        ",\"key\":" + to_json(entry.event.key) + ",\"attempt\":" + std::to_string(entry.attempts) +
+                        ",\"of\":" + std::to_string(entry.retries_max + 1) + ",\"error\":" + to_json(error) +
+                        ",\"nextRetryAt\":\"" + format_time(again) + "\"");
+}
+
 // An entry that is PROCESSING in a partition of ours, but not in our hands: its
 // owner died. It goes back at once, its attempt counted.
 void Relay::recover(Transaction& tx, const Entry& orphan, std::vector<Undertaker::Burial>& parked) {

@@ -21,6 +21,12 @@ inline constexpr int kTakeOversSuspect = 2;
 
 inline Conflict already_runs() { return {"SAGA_RUNS", "a saga of this type and key is under way"}; }
 
+// What a step met, for the log.
+struct Hardship {
+  Trouble trouble;
+  int attempt = 1;
+};
+
 struct Instance {
   tables::saga::Row row;               // as it was last committed, but for what it is copied from
   const Definition* definition = nullptr;
@@ -32,6 +38,7 @@ struct Instance {
   bool recorded = false;               // a history is kept for the checker
   std::vector<checker::Operation> operations;  // of it, not committed yet
   std::vector<Span> spans;             // of local steps, not committed yet
+  std::vector<Hardship> hardships;     // the same
 
   // A copy whose state can be changed and thrown away.
   Instance draft() const {

@@ -41,6 +41,16 @@ std::optional<double> CountedMetrics::last(const std::string& metric) const {
   return found == gauges_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void CountedMetrics::log(Level level, std::string_view message, std::string_view fields) {
+  const std::lock_guard lock(mutex_);
+  lines_.push_back({level, std::string(message), json::parse("{" + std::string(fields) + "}").as_object()});
+}
+
+std::vector<CountedMetrics::Line> CountedMetrics::lines() const {
+  const std::lock_guard lock(mutex_);
+  return lines_;
+}
+
 void rest(Duration time) { runtime::Wakeup().wait(time); }
 
 // Between the sandbox and its server: changes what POSTs are answered.

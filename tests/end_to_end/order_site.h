@@ -27,11 +27,19 @@ class CountedMetrics final : public Observer {
   void gauge(std::string_view metric, double value) override;
   std::int64_t of(const std::string& metric) const;
   std::optional<double> last(const std::string& metric) const;  // of a gauge
+  void log(Level level, std::string_view message, std::string_view fields = {}) override;
+  struct Line {
+    Level level;
+    std::string message;
+    boost::json::object fields;
+  };
+  std::vector<Line> lines() const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::int64_t> counts_;
   std::map<std::string, double> gauges_;
+  std::vector<Line> lines_;
 };
 
 // Waits without sleeping through a test's time: a few milliseconds at a time.
