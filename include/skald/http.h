@@ -130,6 +130,12 @@ struct Page {
   }
 };
 
+// Busy that a handler of act_once() has made sure of: whoever comes, nothing more happens under its effect id, and the
+// next try under the key is another one. Any other Busy may pass while the effect is still under way.
+struct RefusedForNow : Busy {
+  using Busy::Busy;
+};
+
 // A server-sent event stream. `next` returns what is new since its last call as
 // SSE text (empty: nothing), or nullopt to end the stream. It is called once at
 // the start and then whenever the topic was published, on a worker thread, never
@@ -226,8 +232,9 @@ class Router {
   // died, something was away) runs the handler again with the same effect id. So must the
   // handler, also where two run at once in two processes:
   //  - have its effect at most once under one effect id, and find it there the second time;
-  //  - refuse (what becomes a 4xx) only where no effect is left that a repetition must find:
-  //    the key is then free again.
+  //  - refuse by Invalid, Unauthorized, Forbidden, NotFound or Refused only where this try has
+  //    no effect, now or later, and by RefusedForNow where no try under its effect id has one
+  //    any more: the key may then be free again. Every other error leaves it as it is.
   // Without a key each request has an effect id of its own.
   virtual void act_once(Database& db, std::string path, Access access, Doc doc, Handler handler) = 0;
   void post(Database& db, std::string path, Access access, Doc doc, WriteHandler handler) {

@@ -12,6 +12,7 @@
 
 #include "skald/isolation.h"
 #include "skald/json.h"
+#include "skald/saga_view.h"
 
 namespace skald {
 
@@ -23,6 +24,7 @@ struct StepContext {
   int attempt = 1;              // of this step: 1, 2, …
   std::size_t element = 0;      // of each()
   std::string traceparent = {};  // W3C trace context for what a remote step calls, or empty; emit() takes it by itself
+  std::optional<SagaError> failure = {};  // in an undo: why; none where the saga goes on anew from an earlier step
 };
 
 // Something that steps may lack (Busy with a Shortage of the same two names).

@@ -63,9 +63,12 @@ HttpAnswer http_call(const std::string& method, const std::string& url, const st
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.c_str());
   }
   const CURLcode code = curl_easy_perform(easy);
-  const std::string what = method + " " + url + ": " + curl_easy_strerror(code);
-  if (never_sent(code)) throw skald::Unavailable("PROVIDER_DOWN", what);
-  if (code != CURLE_OK) throw skald::CommitUnknown("PROVIDER_SILENT", what);
+  if (never_sent(code))
+    throw skald::Unavailable("PROVIDER_DOWN",
+                             std::string("the payment provider cannot be reached: ") + curl_easy_strerror(code));
+  if (code != CURLE_OK)
+    throw skald::CommitUnknown("PROVIDER_SILENT",
+                               std::string("the payment provider has not answered: ") + curl_easy_strerror(code));
   long status = 0;
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
   answer.status = static_cast<int>(status);

@@ -58,6 +58,10 @@ void check_sagas(Transaction& tx, Checklist& list) {
               "SELECT o.id FROM order_record o WHERE o.status = 'PENDING' AND NOT EXISTS (SELECT 1 FROM "
               "skald_saga s WHERE s.id = o.saga_id AND s.live = 1) ORDER BY o.id",
               "pending orders whose saga is finished");
+  list.nobody("cancellations-end-with-their-saga", tx,
+              "SELECT o.id FROM order_record o WHERE o.cancel_status = 'PENDING' AND NOT EXISTS (SELECT 1 FROM "
+              "skald_saga s WHERE s.id = o.cancel_saga AND s.live = 1) ORDER BY o.id",
+              "pending cancellations whose saga is finished");
   list.nobody("locks-end-with-their-saga", tx,
               "SELECT l.resource || ' ' || l.key FROM skald_lock l WHERE l.resource IN ('lab', 'order', 'product') AND "
               "NOT EXISTS (SELECT 1 FROM skald_saga s WHERE s.id = l.root AND s.live = 1) ORDER BY l.resource, l.key",

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "order/lab_bench.h"
+#include "order/lab_plan.h"
 #include "order/shop.h"
 
 namespace order {
@@ -20,32 +21,37 @@ Exclusion exclusion(const std::string& measure) {
   return measure == "distributed-lock" ? Exclusion::distributed : Exclusion::semantic;
 }
 
-// A reserves all, B looks, A's payment is declined and A gives back.
+// A reserves all, B looks after A's first step, A's payment is declined and A gives back what it has.
 Outcome dirty_read(LabBench& bench, const std::string& measure) {
   constexpr std::int64_t all = 10, wanted = 5;
-  if (measure == "pessimistic-view") {
-    bench.say("A", "pay", "declined: before anything of A could be seen");
-    const bool enough = bench.read("B", "nothing of A is exposed").quantity >= wanted;
-    return {!enough, "A does what may fail before what others see, so that B never saw units that came back"};
-  }
   const bool locking = locks(measure);
+  const LabPlan plan = plan_of_trade(measure == "pessimistic-view");
+  if (plan.advice) bench.say("A", "plan", *plan.advice);
   if (locking) bench.hold("A", exclusion(measure));
-  bench.take("A", all, "reserved, not paid yet");
-  if (locking && !bench.enter("B", exclusion(measure))) {
-    bench.say("A", "pay", "declined");
-    bench.give("A", all, "undo");
+  bool taken = false, waits = false, refused = false;
+  const auto look = [&](const std::string& note) {
+    refused = bench.read("B", note).quantity < wanted;
+    if (refused) bench.say("B", "decide", "sold out: the customer is sent away");
+  };
+  for (const LabStep step : plan.steps) {
+    if (step == LabStep::take) taken = bench.take("A", all, "reserved, not paid yet");
+    else bench.say("A", "pay", "declined");
+    if (step == plan.steps.front()) {
+      waits = locking && !bench.enter("B", exclusion(measure));
+      if (!waits) look(taken ? "A's unfinished work, as if it were final" : "nothing of A is exposed");
+    }
+    if (step == LabStep::pay) break;  // A ends here, undone
+  }
+  if (taken) bench.give("A", all, refused ? "undo: B has decided on units that were never sold" : "undo");
+  if (waits) {
     bench.leave("A", exclusion(measure));
     bench.hold("B", exclusion(measure));
-    const bool enough = bench.read("B", "decides on what A has left behind").quantity >= wanted;
+    look("decides on what A has left behind");
     bench.leave("B", exclusion(measure));
-    return {!enough, "B saw that A was at work, waited for its end, and then found enough"};
   }
-  const auto seen = bench.read("B", "A's unfinished work, as if it were final");
-  const bool refused = seen.quantity < wanted;
-  if (refused) bench.say("B", "decide", "sold out: the customer is sent away");
-  bench.say("A", "pay", "declined");
-  bench.give("A", all, "undo: B has decided on units that were never sold");
-  return {refused, "B sent a customer away because of units that A only held, and gave back"};
+  if (refused) return {true, "B sent a customer away because of units that A only held, and gave back"};
+  return {false, waits ? "B saw that A was at work, waited for its end, and then found enough"
+                       : "A does what may fail before what others see, so that B never saw units that came back"};
 }
 
 // A takes 10 and B takes 15 of 100.
@@ -98,10 +104,15 @@ Outcome lost_update(LabBench& bench, const std::string& measure) {
 Outcome non_repeatable_read(LabBench& bench, const std::string& measure) {
   constexpr std::int64_t b = 50;
   if (measure == "version-file") {
-    const auto first = bench.value_at("A", 0, "as of the last line that A has seen");
+    constexpr std::int64_t a = 20;
+    const std::int64_t line = bench.append("A", a);
+    const auto first = bench.value_at("A", line, "as of the last line that A has seen: decides on it");
     bench.append("B", b);
-    const auto second = bench.value_at("A", 0, "the log up to the same line gives the same");
-    return {first != second, "A reads as of a line of the version file, whatever is appended behind it"};
+    const auto second = bench.value_at("A", line, "the log up to the same line gives the same");
+    const std::int64_t left = bench.quantity();
+    return {first != 100 - a || second != first || left != 100 - a - b,
+            "A reads as of line " + std::to_string(line) + " of the version file, whatever is appended behind it: " +
+                std::to_string(second) + ", though " + std::to_string(left) + " are left by now"};
   }
   if (locks(measure)) {
     const Exclusion how = exclusion(measure);
@@ -125,7 +136,10 @@ Outcome non_repeatable_read(LabBench& bench, const std::string& measure) {
     if (!bench.write_if_unchanged("A", first.version, first.quantity - 1, ""))
       basis = bench.read("A", "goes back to the step that read, and decides anew");
     const bool acted = bench.write_if_unchanged("A", basis.version, basis.quantity - 1, "acts on what it decided on");
-    return {!acted, "A's update found the change by itself; A decided again on 50 before it did anything"};
+    const std::int64_t end = bench.quantity();
+    return {!acted || end != 100 - b - 1,
+            "A's update found the change by itself; A decided again on 50 before it did anything; the end is " +
+                std::to_string(end) + ", 49 is right"};
   }
   const auto second = bench.read("A", "another value than the one that A decided on", "look again");
   return {first.quantity != second.quantity, "A decided on 100 and acts on 50: B's change came in between"};

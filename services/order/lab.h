@@ -10,7 +10,8 @@
 // | lost-update         | commutative-update, semantic-lock, distributed-lock, optimistic-lock, reread-value, version-file |
 // | non-repeatable-read | reread-value, optimistic-lock, semantic-lock, distributed-lock, version-file |
 //
-// The others are run as well, and the answer says that the anomaly occurred.
+// The others are run as well, and the answer says that the anomaly occurred. So does it where a remedy is broken: each
+// story is judged by what the sagas saw and left, not by which remedy was asked for.
 #pragma once
 
 #include <optional>

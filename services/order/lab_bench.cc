@@ -35,6 +35,15 @@ const skald::VersionFile& lab_file() {
   return file;
 }
 
+// In life a trail and a lock's fence are kept for good. Nobody asks for those of a product that was only tried out.
+void forget(Transaction& tx, const std::string& id) {
+  tx.execute("DELETE FROM order_lab_product WHERE id = $1", id);
+  tx.execute("DELETE FROM skald_version_entry WHERE resource = $1", id);
+  tx.execute("DELETE FROM skald_version_head WHERE resource = $1", id);
+  tx.execute("DELETE FROM skald_permit WHERE semaphore = $1", "lock/" + id);
+  tx.execute("DELETE FROM skald_semaphore WHERE name = $1", "lock/" + id);
+}
+
 }  // namespace
 
 LabBench::LabBench(const Shop& shop, std::int64_t quantity)
@@ -51,7 +60,7 @@ LabBench::LabBench(const Shop& shop, std::int64_t quantity)
 LabBench::~LabBench() {
   try {
     if (permit_) lock_.release(*permit_);
-    db_.write("lab", [&](Transaction& tx) { tx.execute("DELETE FROM order_lab_product WHERE id = $1", id_); });
+    db_.write("lab", [&](Transaction& tx) { forget(tx, id_); });
   } catch (const skald::Error&) {
     permit_.reset();
   }
@@ -179,7 +188,9 @@ bool LabBench::enter(const std::string& saga, Exclusion how) {
     mine = true;
   }
   if (mine) record_lock(Kind::lock, saga);
-  say(saga, "lock", mine ? "RESERVING, until the saga's end" : "BUSY: the other saga holds it, so this one waits");
+  const std::string held = how == Exclusion::semantic ? "RESERVING, until the saga's end"
+                                                      : "lent with a fence, until it is given back or its lease ends";
+  say(saga, "lock", mine ? held : "BUSY: the other saga holds it, so this one waits");
   return mine;
 }
 
@@ -196,7 +207,7 @@ void LabBench::leave(const std::string& saga, Exclusion how) {
     permit_.reset();
   }
   record_lock(Kind::unlock, saga);
-  say(saga, "unlock", "the saga has ended");
+  say(saga, "unlock", how == Exclusion::semantic ? "the saga has ended" : "given back");
 }
 
 std::int64_t LabBench::append(const std::string& saga, std::int64_t amount) {

@@ -23,6 +23,8 @@ namespace order {
 struct Options {
   std::string provider;  // base URL of the payment provider; empty: there is none to call
   skald::Duration call_timeout = std::chrono::seconds(10);  // of one call to it
+  // Of an order that is being placed. Who wants it cancelled meanwhile waits as long, and a refund is tried as long.
+  skald::Duration deadline = std::chrono::seconds(60);
   skald::Pause pause;  // waits: for a free permit, for the end of a saga of the lab
   std::string events_topic = "order";  // published when orders may have changed
 };

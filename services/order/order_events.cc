@@ -12,12 +12,17 @@ struct Happening {
   std::int64_t seq = 0;
   std::string order_id, saga_id, what;
   skald::Time at{};
+  std::optional<std::string> detail;
 };
-BOOST_DESCRIBE_STRUCT(Happening, (), (seq, order_id, saga_id, what, at))
+BOOST_DESCRIBE_STRUCT(Happening, (), (seq, order_id, saga_id, what, at, detail))
 
 constexpr int kPartMax = 100;
 
-bool is_final(Status status) { return status == Status::FAILED || status == Status::CANCELLED; }
+// Nothing more will happen to it: a wish to cancel has its end, too.
+bool is_final(const Order& order) {
+  return (order.status == Status::FAILED || order.status == Status::CANCELLED) &&
+         order.cancel_status != CancelStatus::PENDING;
+}
 
 struct Part {
   std::string text;
@@ -27,13 +32,14 @@ struct Part {
 
 Part part_after(Transaction& tx, const std::string& id, std::int64_t after) {
   const auto order = tx.find<Order>(id);
-  Part part{"", after, !order || is_final(order->status)};
+  Part part{"", after, !order || is_final(*order)};
   const skald::Rows rows = tx.query(
-      "SELECT seq, saga_id, what, at FROM order_history WHERE order_id = $1 AND seq > $2 ORDER BY seq LIMIT $3", id,
-      after, kPartMax);
+      "SELECT seq, saga_id, what, at, detail FROM order_history WHERE order_id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+      id, after, kPartMax);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Happening one{rows.get<std::int64_t>(i, 0), id, rows.get<std::string>(i, 1), rows.get<std::string>(i, 2),
-                        rows.get<skald::Time>(i, 3)};
+    const Happening one{rows.get<std::int64_t>(i, 0), id,
+                        rows.get<std::string>(i, 1),  rows.get<std::string>(i, 2),
+                        rows.get<skald::Time>(i, 3),  rows.get<std::optional<std::string>>(i, 4)};
     part.text += "id: " + std::to_string(one.seq) + "\nevent: " + one.what + "\ndata: " + skald::to_json(one) + "\n\n";
     part.last = one.seq;
   }

@@ -27,12 +27,12 @@ Order order_of(Transaction& tx, const Request& request) {
 }
 
 // Behind the effect: who cannot be shown what came of it must not take it for undone.
-OrderView look(const Shop& shop, const std::string& id) {
+OrderView look(const Shop& shop, const Request& request, const std::string& id) {
   try {
     return shop.db().read_result([&](Transaction& tx) {
       const auto order = tx.find<Order>(id);
       if (!order) throw skald::CommitUnknown("ORDER_NOT_YET", "the order is not there yet");
-      return view_of(tx, *order);
+      return shown_to(request.caller, view_of(tx, *order));
     });
   } catch (const skald::Unavailable& error) {
     throw skald::CommitUnknown(error.code(), error.what());
@@ -63,13 +63,15 @@ PlaceOrder wanted_by(const Shop& shop, const Request& request) {
   return placed;
 }
 
-[[noreturn]] void refuse_busy(const std::string& message) { throw skald::Busy("BUSY", message, kTryAgainAfter); }
+[[noreturn]] void refuse_busy(const std::string& message) {
+  throw skald::RefusedForNow("BUSY", message, kTryAgainAfter);
+}
 
 // The order as its placement has left it so far; BUSY is a refusal where the customer wants
 // its products alone and at once, or not at all.
-Response placed_answer(const Shop& shop, const PlaceOrder& placed) {
+Response placed_answer(const Shop& shop, const Request& request, const PlaceOrder& placed) {
   const bool at_once = placed.locking == LockChoice::exclusive && placed.when_busy == BusyChoice::reject;
-  const OrderView view = look(shop, placed.order_id);
+  const OrderView view = look(shop, request, placed.order_id);
   if (at_once && view.reason && view.reason->code == "BUSY") refuse_busy(view.reason->message);
   return Response::json(202, view);
 }
@@ -97,23 +99,39 @@ Response place(const Shop& shop, const Request& request) {
     options.on_duplicate = skald::OnDuplicate::allow;  // nobody else knows this id
     shop.engine.sagas().start(shop.place, placed, options);
   }
-  return placed_answer(shop, placed);
+  return placed_answer(shop, request, placed);
 }
 
-// What is cancelled may be cancelled again: by a request, too, that has come before and whose
-// answer was lost.
+// Why it was refused at once, if it was.
+std::optional<skald::SagaError> begin_cancel(const Shop& shop, const Request& request, CancelOrder cancelled) {
+  const std::string id = cancelled.order_id;
+  try {
+    return shop.engine.sagas()
+        .start(shop.cancel, std::move(cancelled), {.key = id, .traceparent = request.traceparent})
+        .error;
+  } catch (const skald::Busy& busy) {
+    if (busy.code() != "SAGA_JUST_ENDED") throw;
+    return skald::SagaError{"BUSY", "another cancellation of this order has just ended: look at the order"};
+  }
+}
+
+// Accepted, it ends in CANCELLED or in what the order's `cancellation` says. One under way is joined. What is
+// cancelled may be cancelled again: by a request, too, that has come before and whose answer was lost.
 Response cancel(const Shop& shop, const Request& request) {
   const auto asked = request.body.empty() ? Cancellation{} : request.as<Cancellation>();
+  check(asked);
+  const Order order = shop.db().read_result([&](Transaction& tx) { return order_of(tx, request); });
   CancelOrder cancelled;
-  cancelled.order_id = shop.db().read_result([&](Transaction& tx) { return order_of(tx, request).id; });
+  cancelled.order_id = order.id;
   cancelled.when_busy = asked.when_busy.value_or(BusyChoice::wait);
-  const std::string id = cancelled.order_id;
-  const skald::Started begun =
-      shop.engine.sagas().start(shop.cancel, std::move(cancelled), {.key = id, .traceparent = request.traceparent});
-  const OrderView view = look(shop, id);
-  if (begun.error && view.status != Status::CANCELLED) {
-    if (begun.error->code == "BUSY") refuse_busy(begun.error->message);
-    throw skald::Conflict(begun.error->code, begun.error->message);
+  if (asked.reason != "") cancelled.reason = asked.reason;
+  const bool done = order.status == Status::CANCELLED;
+  const auto refused = done ? std::nullopt : begin_cancel(shop, request, std::move(cancelled));
+  const OrderView view = look(shop, request, order.id);
+  if (refused && view.status != Status::CANCELLED) {
+    const std::string message = shown_to(request.caller, refused->message, {order.saga_id});
+    if (refused->code == "BUSY") refuse_busy(message);
+    throw skald::Refused(refused->code, message);
   }
   return Response::json(202, view);
 }
@@ -156,7 +174,8 @@ Response list(const Shop& shop, const Request& request) {
   std::vector<OrderView> views;
   shop.db().read([&](Transaction& tx) {
     views.clear();
-    for (const Order& order : list_orders(tx, request, page)) views.push_back(view_of(tx, order));
+    for (const Order& order : list_orders(tx, request, page))
+      views.push_back(shown_to(request.caller, view_of(tx, order)));
   });
   return Response::json(200, page.cut(std::move(views), [](const OrderView& last) {
     return Page::cursor_at({std::to_string(skald::to_micros(last.created_at)), last.id});
@@ -177,8 +196,9 @@ void add_order_paths(const ShopHandle& shop, skald::Router& router) {
              [shop](const Request& request) { return list(*shop, request); });
   router.get("/order/orders/{id}", Access::customer, skald::describe<void, OrderView>("An order"),
              [shop](const Request& request) {
-               return shop->db().read_result(
-                   [&](Transaction& tx) { return Response::json(200, view_of(tx, order_of(tx, request))); });
+               return shop->db().read_result([&](Transaction& tx) {
+                 return Response::json(200, shown_to(request.caller, view_of(tx, order_of(tx, request))));
+               });
              });
 }
 

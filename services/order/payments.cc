@@ -63,13 +63,26 @@ T read_answer(std::string_view body) {
   }
 }
 
+// What a provider calls it, as far as that is a plain name. The rest of an answer is shown to nobody: it may hold keys.
+std::string code_in(std::string_view body) {
+  constexpr std::size_t longest = 64;
+  try {
+    const boost::json::value answer = skald::json::parse(body);
+    const auto* code = answer.is_object() ? answer.get_object().if_contains("code") : nullptr;
+    if (code == nullptr || !code->is_string() || code->get_string().size() > longest) return "";
+    const std::string name(code->get_string());
+    return name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == name.npos ? " " + name : "";
+  } catch (const skald::Invalid&) {
+    return "";
+  }
+}
+
 // Only two answers are a no. Another 4xx (too many calls, a wrong password, a body that it does
 // not like) says of that call alone that it did nothing; but 408 may be a proxy's that gave up.
-void check_status(const HttpAnswer& answer) {
-  const std::string said = std::to_string(answer.status) + ": " + answer.body.substr(0, 200);
+void check_status(const HttpAnswer& answer, const Refused& declined) {
+  const std::string said = std::to_string(answer.status) + code_in(answer.body);
   if (answer.status == 200 || answer.status == 201) return;
-  if (answer.status == 402 || answer.status == 409)
-    throw Refused("PAYMENT_DECLINED", "the payment provider declines: " + answer.body.substr(0, 200));
+  if (answer.status == 402 || answer.status == 409) throw declined;
   if (answer.status == 503) throw Unavailable("PROVIDER_DOWN", "the payment provider cannot work now");
   if (answer.status >= 400 && answer.status < 500 && answer.status != 408)
     throw Unavailable("PROVIDER_REFUSED", "the payment provider answered " + said);
@@ -117,7 +130,8 @@ void Payments::set_permits(Transaction& tx, std::int64_t permits) const {
       permits);
 }
 
-std::string Payments::ask(skald::Remote& step, const std::string& path, const std::string& body) {
+std::string Payments::ask(skald::Remote& step, const std::string& path, const std::string& body,
+                          const Refused& declined) {
   const auto size = db_.read_result([this](Transaction& tx) { return permits(tx); });
   skald::Semaphore calls(db_, "payment provider", static_cast<int>(size), step.timeout() + kLeaseBeyondCall);
   auto waiting = calls.wait_for(step.idempotency_key(), step.timeout());
@@ -129,23 +143,25 @@ std::string Payments::ask(skald::Remote& step, const std::string& path, const st
   const skald::Instant begun = env_.clock.steady();
   const HttpAnswer answer = http_call("POST", url_ + path, body, step.timeout(), step.context().traceparent);
   env_.observer.timing("order_provider_call_seconds", env_.clock.steady() - begun);
-  check_status(answer);
+  check_status(answer, declined);
   return answer.body;
 }
 
 std::string Payments::charge(skald::Remote& step, const std::string& order_id, std::int64_t amount,
                              const std::string& currency) {
   const ChargeRequest request{step.idempotency_key(), order_id, amount, currency};
-  const auto charge = read_answer<ChargeAnswer>(ask(step, "/charges", skald::to_json(request)));
+  static const Refused declined("PAYMENT_DECLINED",
+                                "the payment was declined by the payment provider: pay another way");
+  const auto charge = read_answer<ChargeAnswer>(ask(step, "/charges", skald::to_json(request), declined));
   if (charge.id.empty()) fail_unreadable("the charge has no id");
-  if (charge.status != ChargeStatus::CHARGED)
-    throw Refused("PAYMENT_DECLINED", "the payment is " + std::string(skald::enum_name(charge.status)));
+  if (charge.status != ChargeStatus::CHARGED) throw declined;
   return charge.id;
 }
 
 std::string Payments::refund(skald::Remote& step, const std::string& charge_id) {
   const RefundRequest request{step.idempotency_key(), charge_id};
-  const auto refund = read_answer<RefundAnswer>(ask(step, "/refunds", skald::to_json(request)));
+  static const Refused declined("REFUND_DECLINED", "the payment provider does not give the money back: ask it why");
+  const auto refund = read_answer<RefundAnswer>(ask(step, "/refunds", skald::to_json(request), declined));
   if (refund.status != ChargeStatus::REFUNDED)
     fail_unreadable("the charge is " + std::string(skald::enum_name(refund.status)) + " after its refund");
   return refund.refund_key.value_or(request.key);

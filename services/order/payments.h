@@ -2,12 +2,14 @@
 // most N calls at a time across all processes.
 //
 // | the provider …                             | what is thrown                             |
-// | declines: 402, 409                         | Refused PAYMENT_DECLINED                   |
+// | declines: 402, 409                         | Refused PAYMENT_DECLINED, REFUND_DECLINED  |
 // | cannot be reached, or answers 503          | Unavailable PROVIDER_DOWN: nothing happened |
 // | answers another 4xx                        | Unavailable PROVIDER_REFUSED: nothing happened |
 // | does not answer, or answers anything else  | CommitUnknown: ask again with the same key |
 // | answers 200 with what cannot be read       | CommitUnknown PROVIDER_ANSWER_UNREADABLE   |
 // | has no permit left in time                 | LockTimeout NO_PERMIT                      |
+//
+// Why a payment failed is told in words; what the provider wrote is shown to nobody, because it repeats keys.
 //
 // Thread safe.
 #pragma once
@@ -47,7 +49,8 @@ class Payments {
   void set_permits(skald::Transaction& tx, std::int64_t permits) const;
 
  private:
-  std::string ask(skald::Remote& step, const std::string& path, const std::string& body);
+  std::string ask(skald::Remote& step, const std::string& path, const std::string& body,
+                  const skald::Refused& declined);
   std::string plain(const std::string& method, const std::string& path, const std::string& body = "");
 
   skald::Env env_;

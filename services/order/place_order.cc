@@ -38,7 +38,7 @@ Price price_of(skald::Transaction& tx, std::span<const Item> items) {
 }
 
 // With a price from its first commit on, which may be another one by the next step.
-void create_order(Local& step, PlaceOrder& placed) {
+void create_order(const Journal& journal, Local& step, PlaceOrder& placed) {
   std::tie(placed.amount, placed.currency) = price_of(step.tx(), placed.items);
   const skald::Rows created = step->query(
       "INSERT INTO order_record (id, customer, items, amount, currency, status, saga_id, locking, when_busy, "
@@ -52,7 +52,7 @@ void create_order(Local& step, PlaceOrder& placed) {
   placed.version = created.get<std::int64_t>(0, 0);
   step->note({skald::RowAccess::Kind::write, "order", placed.order_id, std::nullopt, *placed.version});
   announce(step.tx(), mover_of(step, placed), placed.items);
-  note(step.tx(), placed.order_id, step.saga_id(), "PENDING");
+  journal.note(step, placed.order_id, "PENDING");
 }
 
 void price_order(Local& step, PlaceOrder& placed) {
@@ -63,27 +63,20 @@ void price_order(Local& step, PlaceOrder& placed) {
       step.tx(), placed.order_id, placed.version.value(), placed.amount, placed.currency, step->now());
 }
 
-// By the saga's reason, because not only steps refuse: the engine does so for a lock.
-void count_refusal(skald::Engine& engine, skald::Observer& observer, const std::string& saga_id) {
-  try {
-    const auto saga =
-        engine.database().read_result([&](skald::Transaction& tx) { return engine.sagas().find(tx, saga_id); });
-    if (!saga || !saga->error) return;
-    if (saga->error->code == "BUSY") observer.count("order_rejected_busy_total");
-    if (saga->error->code == "SOLD_OUT") observer.count("order_rejected_sold_out_total");
-  } catch (const skald::Error&) {
-    // one is missing from a count, and the order's end stands
-  }
-}
-
-// Its reason is stored with the commit, and known after it.
-void fail_order(skald::Engine& engine, skald::Observer& observer, Local& step, PlaceOrder& placed) {
+// With its reason, which outlives the saga. Not only steps refuse: the engine does so for a lock.
+void fail_order(const Journal& journal, skald::Observer& observer, Local& step, PlaceOrder& placed) {
+  const skald::SagaError why = step.context().failure.value_or(skald::SagaError{"UNKNOWN", "no reason is known"});
   withdraw(step.tx(), mover_of(step, placed));
-  change_status(step, placed.order_id, placed.version, Status::FAILED);
-  step->after_commit([&engine, &observer, saga_id = step.saga_id()] { count_refusal(engine, observer, saga_id); });
+  step->enqueue("UPDATE order_record SET fail_code = $2, fail_message = $3 WHERE id = $1", placed.order_id, why.code,
+                why.message);
+  change_status(journal, step, placed.order_id, placed.version, Status::FAILED, why.code);
+  step->after_commit([&observer, code = why.code] {
+    if (code == "BUSY") observer.count("order_rejected_busy_total");
+    if (code == "SOLD_OUT") observer.count("order_rejected_sold_out_total");
+  });
 }
 
-void reserve_stock(Local& step, PlaceOrder& placed) {
+void reserve_stock(const Journal& journal, Local& step, PlaceOrder& placed) {
   try {
     reserve(step.tx(), mover_of(step, placed), placed.items);
   } catch (const skald::Busy& busy) {
@@ -95,27 +88,27 @@ void reserve_stock(Local& step, PlaceOrder& placed) {
   // now is what the customer pays.
   if (price_of(step.tx(), placed.items) != Price(placed.amount, placed.currency))
     throw skald::Stale("PRICE_CHANGED", "a price has changed since the order was priced: order again to see it");
-  note(step.tx(), placed.order_id, step.saga_id(), "RESERVED");
+  journal.note(step, placed.order_id, "RESERVED");
 }
 
-void release_stock(Local& step, PlaceOrder& placed) {
+void release_stock(const Journal& journal, Local& step, PlaceOrder& placed) {
   release(step.tx(), mover_of(step, placed), placed.items);
   say_freed(step, placed.items);
-  note(step.tx(), placed.order_id, step.saga_id(), "RELEASED");
+  journal.note(step, placed.order_id, "RELEASED");
 }
 
-void confirm_stock(Local& step, PlaceOrder& placed) {
+void confirm_stock(const Journal& journal, Local& step, PlaceOrder& placed) {
   step->enqueue(
       "INSERT INTO order_payment (id, order_id, saga_id, amount, currency, status, charged_at) "
       "VALUES ($1, $2, $3, $4, $5, $6, $7)",
       *placed.charge, placed.order_id, step.saga_id(), placed.amount, placed.currency, PaymentStatus::CHARGED,
       step->now());
-  note(step.tx(), placed.order_id, step.saga_id(), "CHARGED");
+  journal.note(step, placed.order_id, "CHARGED");
   confirm(step.tx(), mover_of(step, placed), placed.items);
 }
 
-void confirm_order(Local& step, PlaceOrder& placed) {
-  change_status(step, placed.order_id, placed.version, Status::CONFIRMED);
+void confirm_order(const Journal& journal, Local& step, PlaceOrder& placed) {
+  change_status(journal, step, placed.order_id, placed.version, Status::CONFIRMED);
 }
 
 // None before the order is there (it has no currency yet): an order that waits for a product,
@@ -137,14 +130,18 @@ skald::WhenBusy when_busy_of(BusyChoice choice) {
   }
 }
 
-skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, std::shared_ptr<Payments> payments,
-                                         skald::Duration call_timeout) {
+skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payments> payments,
+                                         skald::Duration call_timeout, skald::Duration deadline) {
   using skald::Guard;
+  const Journal journal(env.observer);
+  const auto noted = [journal](void (*run)(const Journal&, Local&, PlaceOrder&)) {
+    return [journal, run](Local& step, PlaceOrder& placed) { run(journal, step, placed); };
+  };
   return skald::Saga<PlaceOrder>("order.place")
       .version(2)  // the first did not reread prices; workers that know only that one leave these alone
-      .local("create order", create_order)
-      .undo([&engine, &observer = env.observer](Local& step, PlaceOrder& placed) {
-        fail_order(engine, observer, step, placed);
+      .local("create order", noted(create_order))
+      .undo([journal, &observer = env.observer](Local& step, PlaceOrder& placed) {
+        fail_order(journal, observer, step, placed);
       })
       .holds("order", &PlaceOrder::order_id, skald::exclusive)
       .writes("order")
@@ -152,8 +149,8 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, 
       .nothing_to_undo()
       .reads("price", Guard::reread)
       .writes("order", Guard::optimistic)
-      .local("reserve stock", reserve_stock)
-      .undo(release_stock)
+      .local("reserve stock", noted(reserve_stock))
+      .undo(noted(release_stock))
       .rereads("price order")
       .holds(
           "product", skus_once_created,
@@ -171,12 +168,12 @@ skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, 
       .timeout(call_timeout)
       .pivot()
       .writes("payment", Guard::idempotency_key)
-      .local("confirm stock", confirm_stock)
+      .local("confirm stock", noted(confirm_stock))
       .writes("payment", Guard::idempotency_key)
       .writes("product", Guard::commutative)
-      .local("confirm order", confirm_order)
+      .local("confirm order", noted(confirm_order))
       .writes("order", Guard::optimistic)
-      .deadline(std::chrono::seconds(60));
+      .deadline(deadline);
 }
 
 }  // namespace order

@@ -9,7 +9,6 @@
 
 #include "order/payments.h"
 #include "order/record.h"
-#include "skald/engine.h"
 #include "skald/saga.h"
 
 namespace order {
@@ -27,9 +26,9 @@ struct PlaceOrder {
 BOOST_DESCRIBE_STRUCT(PlaceOrder, (),
                       (order_id, customer, items, locking, when_busy, amount, currency, charge, version))
 
-// `engine` and what `env` refers to must outlive it. Orders that end BUSY or SOLD_OUT are counted.
-skald::Saga<PlaceOrder> place_order_saga(skald::Env env, skald::Engine& engine, std::shared_ptr<Payments> payments,
-                                         skald::Duration call_timeout);
+// What `env` refers to must outlive it. Orders that end BUSY or SOLD_OUT are counted.
+skald::Saga<PlaceOrder> place_order_saga(skald::Env env, std::shared_ptr<Payments> payments,
+                                         skald::Duration call_timeout, skald::Duration deadline);
 
 // What a saga does where a lock is not free.
 skald::WhenBusy when_busy_of(BusyChoice choice);

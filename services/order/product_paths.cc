@@ -60,7 +60,7 @@ Response list_products(skald::Database& db, const Request& request) {
     views.clear();
     for (const Product& product :
          tx.select<Product>("WHERE sku > $1 ORDER BY sku LIMIT $2", page.after(1)[0], page.limit + 1))
-      views.push_back(view_of(tx, product));
+      views.push_back(shown_to(request.caller, view_of(tx, product)));
   });
   return Response::json(
       200, page.cut(std::move(views), [](const ProductView& last) { return Page::cursor_at({last.sku}); }));
@@ -102,9 +102,11 @@ void add_product_paths(const ShopHandle& shop, skald::Router& router) {
              skald::describe<void, skald::Listing<ProductView>>("Products, by sku"),
              [&db](const Request& request) { return list_products(db, request); });
   router.get("/order/products/{sku}", Access::customer,
-             skald::describe<void, ProductView>("A product and who is at it"), [&db](const Request& request) {
-               return db.read_result(
-                   [&](Transaction& tx) { return Response::json(200, view_of(tx, product_of(tx, request))); });
+             skald::describe<void, ProductView>("A product and, for admins, who is at it"),
+             [&db](const Request& request) {
+               return db.read_result([&](Transaction& tx) {
+                 return Response::json(200, shown_to(request.caller, view_of(tx, product_of(tx, request))));
+               });
              });
   router.post(db, "/order/products/{sku}/restock", Access::admin,
               skald::describe<Restock, ProductView>("Add units to a product"),

@@ -57,6 +57,10 @@ BOOST_DESCRIBE_STRUCT(Reservation, (), (id, saga_id, order_id, sku, state, amoun
 enum class Status { PENDING, CONFIRMED, FAILED, CANCELLED };
 BOOST_DESCRIBE_ENUM(Status, PENDING, CONFIRMED, FAILED, CANCELLED)
 
+// Of the last wish to cancel an order. FAILED: the order is what it is, for the reason that stands beside it.
+enum class CancelStatus { PENDING, DONE, FAILED };
+BOOST_DESCRIBE_ENUM(CancelStatus, PENDING, DONE, FAILED)
+
 enum class LockChoice { none, exclusive };
 BOOST_DESCRIBE_ENUM(LockChoice, none, exclusive)
 enum class BusyChoice { wait, retry, reject };
@@ -74,10 +78,16 @@ struct Order {
   BusyChoice when_busy = BusyChoice::wait;
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
+  // Written by the saga that cancels it, also while another holds the order: no part of `version`.
+  std::optional<CancelStatus> cancel_status;
+  std::optional<std::string> cancel_reason;              // the customer's words
+  std::optional<std::string> cancel_code, cancel_message;  // why it failed
+  std::optional<std::string> fail_code, fail_message;      // of a FAILED order: why
 };
 BOOST_DESCRIBE_STRUCT(Order, (),
                       (id, customer, items, amount, currency, status, saga_id, cancel_saga, locking, when_busy,
-                       created_at, updated_at, version))
+                       created_at, updated_at, version, cancel_status, cancel_reason, cancel_code, cancel_message,
+                       fail_code, fail_message))
 
 enum class PaymentStatus { CHARGED, REFUNDED };
 BOOST_DESCRIBE_ENUM(PaymentStatus, CHARGED, REFUNDED)

@@ -46,10 +46,22 @@ constexpr const char* kCheckpoints = R"sql(
     sku TEXT PRIMARY KEY, seq BIGINT NOT NULL, quantity BIGINT NOT NULL, reserved BIGINT NOT NULL, sold BIGINT NOT NULL,
     restocked BIGINT NOT NULL))sql";
 
+constexpr const char* kCancellations = R"sql(
+  ALTER TABLE order_record ADD COLUMN cancel_status TEXT;
+  ALTER TABLE order_record ADD COLUMN cancel_reason TEXT;
+  ALTER TABLE order_record ADD COLUMN cancel_code TEXT;
+  ALTER TABLE order_record ADD COLUMN cancel_message TEXT;
+  CREATE INDEX order_record_cancelling ON order_record (id) WHERE cancel_status = 'PENDING';
+  ALTER TABLE order_history ADD COLUMN detail TEXT)sql";
+
+constexpr const char* kReasons = R"sql(
+  ALTER TABLE order_record ADD COLUMN fail_code TEXT;
+  ALTER TABLE order_record ADD COLUMN fail_message TEXT)sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 4> steps = {
+  static const std::array<skald::Migration, 6> steps = {
       skald::Migration{.version = 1, .name = "orders, stock, payments", .sql = kOrders, .postgres_sql = ""},
       skald::Migration{.version = 2,
                        .name = "the lab's locks are the engine's",
@@ -61,7 +73,9 @@ std::span<const skald::Migration> migrations() {
                        .sql = kRequests,
                        .postgres_sql = "",
                        .oldest_program = 3},
-      skald::Migration{.version = 4, .name = "checkpoints of stock", .sql = kCheckpoints, .postgres_sql = ""}};
+      skald::Migration{.version = 4, .name = "checkpoints of stock", .sql = kCheckpoints, .postgres_sql = ""},
+      skald::Migration{.version = 5, .name = "cancellations", .sql = kCancellations, .postgres_sql = ""},
+      skald::Migration{.version = 6, .name = "reasons of failed orders", .sql = kReasons, .postgres_sql = ""}};
   return steps;
 }
 

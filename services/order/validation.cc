@@ -11,7 +11,7 @@ namespace {
 
 using skald::Invalid;
 
-constexpr std::size_t kNameMax = 200;
+constexpr std::size_t kNameMax = 200, kReasonMax = 500;
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
@@ -42,6 +42,11 @@ void check(const NewProduct& product) {
     throw Invalid("BAD_CURRENCY", "currency must be an ISO 4217 code: three letters in upper case, such as EUR");
   if (product.stock < 0 || product.stock > kStockMax)
     throw Invalid("BAD_STOCK", "stock must be 0 to " + std::to_string(kStockMax));
+}
+
+void check(const Cancellation& asked) {
+  if (asked.reason && (asked.reason->size() > kReasonMax || has_control(*asked.reason)))
+    throw Invalid("BAD_REASON", "reason must be at most 500 bytes without control characters");
 }
 
 std::vector<Item> items_of(const NewOrder& order) {

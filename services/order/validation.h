@@ -13,6 +13,7 @@ bool is_sku(std::string_view text);
 bool is_id(std::string_view text);
 
 void check(const NewProduct& product);     // BAD_SKU, BAD_NAME, BAD_PRICE, BAD_CURRENCY, BAD_STOCK
+void check(const Cancellation& asked);     // BAD_REASON
 void check_price(std::int64_t price);      // BAD_PRICE
 void check_quantity(std::int64_t quantity, std::int64_t most);  // BAD_QUANTITY
 

@@ -7,6 +7,7 @@
 
 #include "order/record.h"
 #include "skald/database.h"
+#include "skald/http.h"
 
 namespace order {
 
@@ -78,6 +79,15 @@ struct Reason {
 };
 BOOST_DESCRIBE_STRUCT(Reason, (), (code, message, retry_after_seconds))
 
+// What has become of the last wish to cancel the order.
+struct CancellationView {
+  CancelStatus status = CancelStatus::PENDING;
+  std::string reason;                     // the customer's words
+  std::optional<std::string> code, message;  // why it failed, or for whom it waits
+  std::string saga_id;
+};
+BOOST_DESCRIBE_STRUCT(CancellationView, (), (status, reason, code, message, saga_id))
+
 struct Money {
   std::int64_t amount = 0;
   std::string currency;
@@ -92,6 +102,7 @@ struct OrderView {
   Money price;
   Status status = Status::PENDING;
   std::optional<Reason> reason;
+  std::optional<CancellationView> cancellation;
   std::string saga_id;
   std::optional<std::string> cancel_saga_id;
   LockChoice lock = LockChoice::none;
@@ -99,11 +110,16 @@ struct OrderView {
   skald::Time created_at{}, updated_at{};
 };
 BOOST_DESCRIBE_STRUCT(OrderView, (),
-                      (id, customer, sku, quantity, items, price, status, reason, saga_id, cancel_saga_id, lock,
-                       when_busy, created_at, updated_at))
+                      (id, customer, sku, quantity, items, price, status, reason, cancellation, saga_id, cancel_saga_id,
+                       lock, when_busy, created_at, updated_at))
 
-// The reason of a failure is its saga's error.
 OrderView view_of(skald::Transaction& tx, const Order& order);
+
+// As the caller may see it: customers are not told the ids of others' sagas and orders, only that somebody is there.
+ProductView shown_to(const skald::Caller& caller, ProductView view);
+OrderView shown_to(const skald::Caller& caller, OrderView view);
+// A sentence of the engine or of stock.h about an order whose sagas are `own`.
+std::string shown_to(const skald::Caller& caller, const std::string& sentence, const std::vector<std::string>& own);
 
 }  // namespace order
 

@@ -104,8 +104,9 @@ Undertaker::Rest Undertaker::bury_in_table(const Burial& burial, const Surroundi
   if (rest != Rest::table) return rest;
   env_.observer.count("dead_letters_total");
   env_.observer.log(Observer::Level::error, "an event is a dead letter now; see `skald dlq show`",
-                    "\"event\":" + to_json(burial.entry.id) + ",\"type\":" + to_json(burial.entry.event.type) +
-                        ",\"reason\":" + to_json(burial.reason) + ",\"error\":" + to_json(burial.error));
+                    "\"tag\":\"[Outbox]\",\"event\":" + to_json(burial.entry.id) +
+                        ",\"type\":" + to_json(burial.entry.event.type) + ",\"reason\":" + to_json(burial.reason) +
+                        ",\"error\":" + to_json(burial.error));
   return rest;
 }
 

@@ -112,12 +112,70 @@ TEST_P(ActOnce, WhatWasBrokenOffGoesOnUnderTheIdOfItsEffect) {
   EXPECT_EQ(runs_, 2);
 }
 
-TEST_P(ActOnce, ARefusalFreesTheKeyForAnotherBodyToo) {
-  const auto refuse = [](const Request&) -> Response { throw Busy("BUSY", "later"); };
-  EXPECT_EQ(code_of([&] { act(request_with("k"), refuse); }), "BUSY");
-  EXPECT_EQ(count("skald_api_key"), 0);
-  EXPECT_EQ(act(request_with("k", "{ }")).status, 202);
-  EXPECT_EQ(code_of([&] { act(request_with("k"), refuse); }), "KEY_REUSED");
+template <class E>
+Handler throwing(const std::string& code) {
+  return [code](const Request&) -> Response { throw E(code, "no"); };
+}
+
+TEST_P(ActOnce, ADefiniteRefusalFreesTheKeyForAnotherBodyToo) {
+  const std::map<std::string, Handler> refusals = {{"INVALID", throwing<Invalid>("INVALID")},
+                                                   {"NOT_FOUND", throwing<NotFound>("NOT_FOUND")},
+                                                   {"FORBIDDEN", throwing<Forbidden>("FORBIDDEN")},
+                                                   {"REFUSED", throwing<Refused>("REFUSED")},
+                                                   {"FOR_NOW", throwing<RefusedForNow>("FOR_NOW")}};
+  for (const auto& [code, refuse] : refusals) {
+    EXPECT_EQ(code_of([&] { act(request_with(code), refuse); }), code);
+    EXPECT_EQ(act(request_with(code, "{ }")).status, 202) << code;
+    EXPECT_EQ(code_of([&] { act(request_with(code), refuse); }), "KEY_REUSED");
+  }
+  EXPECT_EQ(count("effect"), static_cast<std::int64_t>(refusals.size()));
+}
+
+TEST_P(ActOnce, WhatMayPassFreesNoKeyBecauseItsEffectMayStillCome) {
+  const std::map<std::string, Handler> failures = {{"LOCK_TIMEOUT", throwing<LockTimeout>("LOCK_TIMEOUT")},
+                                                   {"BUSY", throwing<Busy>("BUSY")},
+                                                   {"STALE", throwing<Stale>("STALE")},
+                                                   {"CONFLICT", throwing<Conflict>("CONFLICT")},
+                                                   {"AWAY", throwing<Unavailable>("AWAY")},
+                                                   {"UNKNOWN", throwing<CommitUnknown>("UNKNOWN")}};
+  for (const auto& [code, fail] : failures) {
+    std::string first, second;
+    const auto note_and = [](std::string& id, const Handler& then) -> Handler {
+      return [&id, then](const Request& r) { return id = r.effect_id, then(r); };
+    };
+    EXPECT_EQ(code_of([&] { act(request_with(code), note_and(first, fail)); }), code);
+    EXPECT_EQ(code_of([&] { act(request_with(code, "{ }")); }), "KEY_REUSED") << code;
+    EXPECT_EQ(code_of([&] { act(request_with(code), note_and(second, throwing<NotFound>("NONE"))); }), "NONE");
+    EXPECT_EQ(act(request_with(code)).body.substr(6), first) << code << ": the first try may still have its effect";
+    EXPECT_EQ(second, first);
+  }
+  EXPECT_EQ(count("effect"), static_cast<std::int64_t>(failures.size()));
+}
+
+// Of the given: one that waits for row locks here; one that is refused over there, and one that comes after that.
+TEST_P(ActOnce, ARefusalElsewhereDoesNotFreeTheKeyOfWhatIsUnderWay) {
+  Response third;
+  const Response first = act(request_with("k"), [&](const Request& r) {
+    EXPECT_EQ(code_of([&] {
+                act_once_per_key(db_, elsewhere_, fake_.env, request_with("k"), throwing<NotFound>("NOT_THERE_YET"));
+              }),
+              "NOT_THERE_YET");
+    third = act_elsewhere(request_with("k"));
+    return have_effect(r);
+  });
+  EXPECT_EQ(first.body, third.body);
+  EXPECT_EQ(count("effect"), 1);
+}
+
+TEST_P(ActOnce, WhatIsUsedUpForEverybodyFreesTheKeyThoughAnotherTryIsOpen) {
+  const std::string first =
+      act(request_with("k"), [&](const Request& r) {
+        EXPECT_THROW(act_once_per_key(db_, elsewhere_, fake_.env, request_with("k"), throwing<RefusedForNow>("BUSY")),
+                     Busy);
+        EXPECT_NE(act_elsewhere(request_with("k")).body.substr(6), r.effect_id);
+        return have_effect(r);
+      }).body;
+  EXPECT_NE(act(request_with("k")).body, first) << "the key belongs to the other effect by now";
 }
 
 TEST_P(ActOnce, AKeyUnderWayInThisProcessIsBusy) {

@@ -1,10 +1,10 @@
 #include "http/idempotency.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/hash.h"
 #include "env/seam.h"
-#include "http/problem.h"
 #include "skald/id.h"
 
 namespace skald::http {
@@ -31,9 +31,13 @@ constexpr const char* kKeys = R"sql(
 // What an effect of several transactions is found by. Until it is answered, its key has the status 0.
 constexpr const char* kEffectIds = "ALTER TABLE skald_api_key ADD COLUMN effect_id TEXT NOT NULL DEFAULT ''";
 
+// Tries under a key that may have the effect, or may still come to it: begun, and not definitely refused.
+constexpr const char* kOpenTries = "ALTER TABLE skald_api_key ADD COLUMN open_tries BIGINT NOT NULL DEFAULT 1";
+
 const Migration kMigrations[] = {
     {.version = 1, .name = "idempotency keys of the API", .sql = kKeys, .postgres_sql = ""},
-    {.version = 2, .name = "ids of effects", .sql = kEffectIds, .postgres_sql = ""}};
+    {.version = 2, .name = "ids of effects", .sql = kEffectIds, .postgres_sql = ""},
+    {.version = 3, .name = "open tries of effects", .sql = kOpenTries, .postgres_sql = ""}};
 
 struct Key {
   std::string scope, key, body_hash;
@@ -101,19 +105,50 @@ struct Begun {
   std::optional<Response> answer;
 };
 
-// An effect under `fresh_id`, unless one has begun under this key.
+// An effect under `fresh_id`, unless one has begun under this key: then another try of that one. The insert locks the
+// key's row, whether it is new or not, until this has committed.
 Begun begin(Transaction& tx, const Key& key, const std::string& fresh_id) {
   tx.enqueue(
       "INSERT INTO skald_api_key (scope, key, body_hash, status, content_type, headers, body, created_at, expires_at, "
       "effect_id) VALUES ($1, $2, $3, 0, '', '{}', '', $4, $5, $6) ON CONFLICT (scope, key) DO UPDATE SET body_hash = "
       "excluded.body_hash, status = 0, created_at = excluded.created_at, expires_at = excluded.expires_at, effect_id = "
-      "excluded.effect_id WHERE skald_api_key.expires_at <= excluded.created_at",
+      "excluded.effect_id, open_tries = 1 WHERE skald_api_key.expires_at <= excluded.created_at",
       key.scope, key.key, key.body_hash, tx.now(), tx.now() + key.kept, fresh_id);
   const Rows rows = tx.query(kFind, key.scope, key.key);
   check_body(rows, key);
   Begun begun{seam::holds(seam::Rule::effect_id_kept) ? rows.get<std::string>(0, 6) : fresh_id, std::nullopt};
   if (rows.get<int>(0, 1) != 0) begun.answer = answer_in(rows);
+  else if (begun.effect_id != fresh_id)
+    tx.enqueue("UPDATE skald_api_key SET open_tries = open_tries + 1 WHERE scope = $1 AND key = $2", key.scope,
+               key.key);
   return begun;
+}
+
+// What an error says of the effect of the try that ended with it.
+enum class Refusal {
+  none,     // it may be there, or may still come: the error may pass, and another try may be under way
+  of_this,  // this try has none
+  of_all    // no try under its effect id has one any more
+};
+
+Refusal refusal_in(const std::exception& error) {
+  const auto is = [&]<class E>(std::type_identity<E>) { return dynamic_cast<const E*>(&error) != nullptr; };
+  if (is(std::type_identity<RefusedForNow>())) return Refusal::of_all;
+  const bool definite = is(std::type_identity<Invalid>()) || is(std::type_identity<Unauthorized>()) ||
+                        is(std::type_identity<Forbidden>()) || is(std::type_identity<NotFound>()) ||
+                        is(std::type_identity<Refused>());
+  return definite ? Refusal::of_this : Refusal::none;
+}
+
+// The key is free where no try is left that may have its effect.
+void close_try(Transaction& tx, const Key& key, const std::string& effect_id, Refusal refusal) {
+  tx.enqueue(
+      "UPDATE skald_api_key SET open_tries = CASE WHEN $4 = 1 THEN 0 ELSE open_tries - 1 END WHERE scope = $1 AND "
+      "key = $2 AND effect_id = $3 AND status = 0",
+      key.scope, key.key, effect_id, refusal == Refusal::of_all ? 1 : 0);
+  tx.enqueue(
+      "DELETE FROM skald_api_key WHERE scope = $1 AND key = $2 AND effect_id = $3 AND status = 0 AND open_tries <= 0",
+      key.scope, key.key, effect_id);
 }
 
 // What is answered: the first that came of this effect. A key that was forgotten meanwhile is
@@ -199,11 +234,8 @@ Response act_once_per_key(Database& db, InFlight& in_flight, Env env, const Requ
   try {
     response = handler(asked);
   } catch (const std::exception& error) {
-    if (problem_of(error).status < 500)
-      db.write("free key", [&](Transaction& tx) {
-        tx.enqueue("DELETE FROM skald_api_key WHERE scope = $1 AND key = $2 AND effect_id = $3 AND status = 0",
-                   key.scope, key.key, asked.effect_id);
-      });
+    if (const Refusal refusal = refusal_in(error); refusal != Refusal::none)
+      db.write("close try", [&](Transaction& tx) { close_try(tx, key, asked.effect_id, refusal); });
     throw;
   }
   try {

@@ -8,11 +8,16 @@
 // Where the effect is more than one transaction (act_once_per_key), the key is stored
 // before it, with an id under which the effect is found again; the answer is behind it:
 //
-// | the handler                     | what becomes of the key                             |
-// | answers                         | the answer is kept with it                          |
-// | throws a refusal (400 to 499)   | it is free, for another body too                    |
-// | throws anything else, or dies   | it waits: who repeats it goes on under the same id  |
-// | runs in another process as well | both give the answer that is kept first             |
+// | the handler                        | what becomes of the key                             |
+// | answers                            | the answer is kept with it                          |
+// | refuses: Invalid, NotFound, Refused, Forbidden, Unauthorized | it is free, for another body too, unless another try is open |
+// | throws RefusedForNow               | it is free: nothing more comes of its effect id     |
+// | throws anything else, or dies      | it waits: who repeats it goes on under the same id  |
+// | runs in another process as well    | both give the answer that is kept first             |
+//
+// What may pass (a row lock that was not free, a database that is away, a commit without an
+// answer) tells nothing of the effect: it may be there, or come by another process that is
+// still at it. So a try that ended with it stays open, and no refusal frees the key any more.
 #pragma once
 
 #include <memory>

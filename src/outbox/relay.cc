@@ -51,8 +51,9 @@ Duration Relay::run_once() {
   } catch (const Error& error) {
     ++failures_;
     env_.observer.count("outbox_relay_errors_total");
-    env_.observer.log(Observer::Level::warn, "the relay could not work and tries again",
-                      "\"code\":\"" + error.code() + "\",\"error\":" + to_json(std::string(error.what())));
+    env_.observer.log(
+        Observer::Level::warn, "the relay could not work and tries again",
+        "\"tag\":\"[Outbox]\",\"code\":\"" + error.code() + "\",\"error\":" + to_json(std::string(error.what())));
     return std::min<Duration>(50ms * (1 << std::min(failures_, 5)), kIdleMax);
   }
 }
@@ -207,7 +208,9 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
       const Duration wait = f.outcome.at_once ? Duration::zero()
                                               : backoff(options_, f.entry.attempts, f.outcome.retry_after, env_.random);
       if (spared) --entry.attempts;
-      tables::outbox::reschedule(tx, entry, tx.now() + wait, cut_text(f.outcome.error, kErrorBytesMax));
+      const std::string error = cut_text(f.outcome.error, kErrorBytesMax);
+      tables::outbox::reschedule(tx, entry, tx.now() + wait, error);
+      if (!spared) tx.after_commit([this, entry, error, again = tx.now() + wait] { warn_of(entry, error, again); });
     }
   }
   tables::outbox::complete(tx, claimed, view_->worker, true);

@@ -164,6 +164,7 @@ class Relay {
   bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
   void finish(Entry entry, Outcome outcome, Duration took, bool unproven = false);
+  void warn_of(const Entry& entry, const std::string& error, Time again) const;
   void take_in_hand(const Entry& entry, bool claimed = true);
   void release_from_hand(const Entry& entry);
   void release_delivered(const Entry& entry);

@@ -114,6 +114,14 @@ void Relay::take_back_unproven() {
   std::erase_if(finished_, [](const Finished& f) { return f.unproven; });
 }
 
+void Relay::warn_of(const Entry& entry, const std::string& error, Time again) const {
+  env_.observer.log(Observer::Level::warn, "an event could not be delivered and is tried again",
+                    "\"tag\":\"[Outbox]\",\"event\":" + to_json(entry.id) + ",\"type\":" + to_json(entry.event.type) +
+                        ",\"key\":" + to_json(entry.event.key) + ",\"attempt\":" + std::to_string(entry.attempts) +
+                        ",\"of\":" + std::to_string(entry.retries_max + 1) + ",\"error\":" + to_json(error) +
+                        ",\"nextRetryAt\":\"" + format_time(again) + "\"");
+}
+
 // An entry that is PROCESSING in a partition of ours, but not in our hands: its
 // owner died. It goes back at once; a death is no attempt of its own.
 void Relay::recover(Transaction& tx, const Entry& orphan, const Blames& blames) {

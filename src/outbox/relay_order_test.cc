@@ -70,6 +70,25 @@ TEST_P(RelayOrderTest, AFailureIsSettledAtOnceWithItsAttempt) {
   EXPECT_EQ(entry("e1").attempts, 1);
 }
 
+TEST_P(RelayOrderTest, AFailureIsOneWarningWithItsReasonAndItsNextTry) {
+  bus_.answers = true;
+  bus_.answer = Outcome::failed("the receiver answered 503");
+  emit("e1", "sent", "k");
+  run();
+  auto lines = spans_.lines();
+  std::erase_if(lines, [](const auto& line) { return line.fields.find("[Outbox]") == line.fields.npos; });
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].level, Observer::Level::warn);
+  const auto fields = json::parse(lines[0].fields).as_object();
+  EXPECT_EQ(fields.at("tag"), "[Outbox]");
+  EXPECT_EQ(fields.at("event"), "e1");
+  EXPECT_EQ(fields.at("key"), "k");
+  EXPECT_EQ(fields.at("attempt").as_int64(), 1);
+  EXPECT_EQ(fields.at("of").as_int64(), 4);
+  EXPECT_EQ(fields.at("error"), "the receiver answered 503");
+  EXPECT_EQ(fields.at("nextRetryAt"), format_time(entry("e1").next_retry_at).c_str());
+}
+
 TEST_P(RelayOrderTest, NothingFollowsWhatHasFailedNotEvenInAPassThatIsBeyondIt) {
   options_.batch = 1;  // pages are as small as they may be: four
   for (const char* id : {"e1", "e2", "e3", "e4"}) emit(id, "sent");

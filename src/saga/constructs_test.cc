@@ -290,5 +290,24 @@ TEST_P(ConstructsTest, AChildThatIsUndoneToReadAgainIsFollowedByAnother) {
   EXPECT_EQ(view(begun.id + ".1-2").status, SagaStatus::COMPLETED);
 }
 
+TEST_P(ConstructsTest, AnUndoIsToldWhyItsSagaIsUndone) {
+  std::vector<std::string> told;
+  const auto hear = [&](const StepContext& context) {
+    told.push_back(context.step + ": " +
+                   (context.failure ? context.failure->code + " " + context.failure->message : ""));
+  };
+  const auto trip = Saga<Trip>("trip")
+                        .local("a", [&](Local& step, Trip&) { EXPECT_FALSE(step.context().failure); })
+                        .undo([&](Local& step, Trip&) { hear(step.context()); })
+                        .remote("b", [&](Remote& call, Trip&) { EXPECT_FALSE(call.context().failure); })
+                        .undo([&](Remote& call, Trip&) { hear(call.context()); })
+                        .local("c", refuses("SOLD_OUT"))
+                        .nothing_to_undo();
+  know(trip);
+  const Started begun = run(trip);
+  EXPECT_EQ(view(begun.id).status, SagaStatus::COMPENSATED);
+  EXPECT_EQ(told, (std::vector<std::string>{"b: SOLD_OUT the business says no", "a: SOLD_OUT the business says no"}));
+}
+
 }  // namespace
 }  // namespace skald::saga

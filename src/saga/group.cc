@@ -237,6 +237,7 @@ void Group::note_trouble(const Next& what, const Trouble& trouble) {
   saga_.note({what.step->name, std::string(enum_name(what.step->kind)), refusal ? "REFUSED" : "FAILED",
               saga_.progress.attempt + 1, step_begun_ == Time{} ? env_.clock.now() : step_begun_, env_.clock.now(),
               described(trouble.failure)});
+  saga_.hardships.push_back({trouble, saga_.progress.attempt + 1});
 }
 
 bool Group::is_patience_over() {

@@ -20,6 +20,12 @@ inline constexpr char kSagaNote = 's';
 
 inline Conflict already_runs() { return {"SAGA_RUNS", "a saga of this type and key is under way"}; }
 
+// What a step met, for the log.
+struct Hardship {
+  Trouble trouble;
+  int attempt = 1;
+};
+
 struct Instance {
   tables::saga::Row row;               // as it was last committed, but for what it is copied from
   const Definition* definition = nullptr;
@@ -32,6 +38,7 @@ struct Instance {
   bool recorded = false;               // a history is kept for the checker
   std::vector<checker::Operation> operations;  // of it, not committed yet
   std::vector<Span> spans;             // of local steps, not committed yet
+  std::vector<Hardship> hardships;     // the same
   tables::blame::Blame blame;          // for deaths of its workers
   const CrashNotes* notes = nullptr;
 
@@ -42,7 +49,11 @@ struct Instance {
     return copy;
   }
   StepContext context(const Next& what, int element) const {
-    return {row.id, row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element), row.traceparent};
+    StepContext out{row.id,         row.key, what.step->name, progress.attempt + 1, static_cast<std::size_t>(element),
+                    row.traceparent};
+    if (what.act == Next::Act::undo && progress.failure)
+      out.failure = SagaError{progress.failure->code, progress.failure->message};
+    return out;
   }
   // The step in hand as a part of the saga's trace, where it has one.
   std::optional<Span> begin_step_span(const Env& env, const Next& what) const {

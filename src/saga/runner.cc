@@ -5,6 +5,7 @@
 #include "env/seam.h"
 #include "saga/call.h"
 #include "saga/lock_circle.h"
+#include "saga/narration.h"
 #include "saga/recording.h"
 #include "skald/id.h"
 
@@ -134,8 +135,9 @@ bool Runner::run_one() {
 
 void Runner::try_again_later(Handle saga, const std::exception& error) {
   env_.observer.count("saga_errors_total");
-  env_.observer.log(Observer::Level::warn, "a saga could not go on and is tried again",
-                    "\"saga\":" + to_json(saga->row.id) + ",\"error\":" + to_json(std::string(error.what())));
+  env_.observer.log(
+      Observer::Level::warn, "a saga could not go on and is tried again",
+      "\"tag\":\"[Saga]\",\"sagaId\":" + to_json(saga->row.id) + ",\"error\":" + to_json(std::string(error.what())));
   {
     std::lock_guard lock(mutex_);
     held_.insert(saga->row.id);
@@ -240,9 +242,11 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
       learn(saga, trial, result_alone);
       continue;
     }
+    narrate(env_.observer, saga, *draft, after, wakes_in);
     saga = std::move(*draft);
     saga.newborn = saga.watched = false;
     saga.log.clear();
+    saga.hardships.clear();
     for (const Span& span : saga.spans) env_.observer.span(span);
     saga.spans.clear();
     if (others) look_at(Duration::zero());
@@ -254,7 +258,9 @@ After Runner::commit(Instance& saga, std::optional<Trouble> trouble) {
     if (after == After::parked) {
       env_.observer.count("sagas_parked_total");
       env_.observer.log(Observer::Level::error, "a saga needs help",
-                        "\"saga\":" + to_json(saga.row.id) + ",\"code\":" + to_json(saga.row.error_code));
+                        "\"tag\":\"[Saga]\",\"sagaId\":" + to_json(saga.row.id) + ",\"key\":" + to_json(saga.row.key) +
+                            ",\"code\":" + to_json(saga.row.error_code) +
+                            ",\"error\":" + to_json(saga.row.error_message));
     }
     return after;
   }

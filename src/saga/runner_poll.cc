@@ -147,7 +147,7 @@ void Runner::take_in_hand(const tables::saga::Row& row, const blame::Blame& blam
 void Runner::park_unreadable(tables::saga::Row row, const std::string& why) {
   trust(row.id);
   env_.observer.log(Observer::Level::error, "a saga cannot be read and needs help",
-                    "\"saga\":" + to_json(row.id) + ",\"error\":" + to_json(why));
+                    "\"tag\":\"[Saga]\",\"sagaId\":" + to_json(row.id) + ",\"error\":" + to_json(why));
   try {
     db_.write("park a saga that cannot be read", [&](Transaction& tx) {
       if (!tables::saga::hold(tx, row.id, row.owner, row.fence)) return;

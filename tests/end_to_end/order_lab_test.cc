@@ -64,10 +64,46 @@ TEST_P(OrderLab, WhatIsNoRemedyIsSaidToBeNone) {
 }
 
 TEST_P(OrderLab, RunsEndTheSameWayEveryTimeAndLeaveNothingBehind) {
-  for (const auto& [anomaly, remedies] : kRemedies)
+  for (const auto& [anomaly, remedies] : kRemedies) {
     EXPECT_EQ(to_json(run(anomaly, "none")), to_json(run(anomaly, "none")));
-  EXPECT_EQ(rows("SELECT COUNT(*) FROM order_lab_product"), 0);
-  EXPECT_EQ(rows("SELECT COUNT(*) FROM skald_permit WHERE expires_at > 0 AND holder IN ('A', 'B')"), 0);
+    for (const auto& remedy : remedies) run(anomaly, remedy);
+  }
+  for (const char* table :
+       {"order_lab_product", "skald_version_entry", "skald_version_head", "skald_permit", "skald_semaphore"})
+    EXPECT_EQ(rows(std::string("SELECT COUNT(*) FROM ") + table), 0) << table;
+}
+
+TEST_P(OrderLab, WhatALockIsCalledIsWhatItIs) {
+  const auto notes = [&](const std::string& measure) {
+    std::string out;
+    for (const auto& line : run("lost-update", measure).timeline)
+      if (line.step == "lock" || line.step == "unlock") out += line.note + "; ";
+    return out;
+  };
+  EXPECT_THAT(notes("semantic-lock"), testing::HasSubstr("RESERVING"));
+  EXPECT_THAT(notes("distributed-lock"),
+              testing::AllOf(testing::HasSubstr("fence"), testing::Not(testing::HasSubstr("RESERVING"))));
+}
+
+// What A has done when B looks is decided by the order of A's steps, and that by the analyser.
+TEST_P(OrderLab, ThePessimisticViewIsTheOrderThatTheAnalyserAdvises) {
+  const auto report = run("dirty-read", "pessimistic-view");
+  ASSERT_GE(report.timeline.size(), 3u);
+  EXPECT_THAT(report.timeline[0].note, testing::HasSubstr("put 'take' behind 'pay'"));
+  EXPECT_EQ(report.timeline[1].step, "pay");
+  EXPECT_EQ(report.timeline[2].saw, 10);
+  const auto exposed = run("dirty-read", "none");
+  EXPECT_EQ(exposed.timeline[0].step, "take 10");
+  EXPECT_EQ(exposed.timeline[1].saw, 0);
+}
+
+TEST_P(OrderLab, AVersionFileGivesWhatWasThenAndNotWhatIsNow) {
+  const auto report = run("non-repeatable-read", "version-file");
+  std::vector<std::int64_t> seen;
+  for (const auto& line : report.timeline)
+    if (line.saw) seen.push_back(*line.saw);
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{80, 80}));
+  EXPECT_EQ(report.timeline[2].wrote, 30) << "what is there by now";
 }
 
 TEST_P(OrderLab, ASemanticLockIsHeldAndWaitedForBySagasOfTheEngineWhichEndWithTheRun) {

@@ -77,6 +77,28 @@ TEST_F(OrderProgram, AServerKilledWhileItChargesIsFollowedByOneThatFinishesTheOr
   EXPECT_EQ(server->stop(), 0);
 }
 
+TEST_F(OrderProgram, AnAcceptedCancelOutlivesTheServerThatIsKilledBeforeItBegins) {
+  std::string id;
+  {
+    const auto server = serve();
+    offer(*server);
+    EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":300})").status, 200);
+    id = place(*server);
+    const HttpAnswer accepted =
+        server->request("POST", "/order/orders/" + id + "/cancel", R"({"reason":"changed my mind"})");
+    EXPECT_EQ(accepted.status, 202) << accepted.body;
+    server->kill_hard();
+  }
+  const auto server = serve();
+  const auto cancellation = [&] { return server->request("GET", "/order/orders/" + id).json().at("cancellation"); };
+  for (int i = 0; i < 2000 && cancellation().at("status") == "PENDING"; ++i) rest(5ms);
+  EXPECT_EQ(cancellation().at("status"), "DONE");
+  EXPECT_EQ(cancellation().at("reason"), "changed my mind");
+  EXPECT_EQ(ended(*server, id), "CANCELLED");
+  EXPECT_TRUE(server->request("GET", "/order/invariants").json().at("ok").as_bool());
+  EXPECT_EQ(server->stop(), 0);
+}
+
 TEST_F(OrderProgram, AfterAnOutageOneCommandLetsEverythingThatNeedsHelpGoOn) {
   const std::string id = place_and_kill();
   park_sagas();

@@ -41,6 +41,16 @@ std::optional<double> CountedMetrics::last(const std::string& metric) const {
   return found == gauges_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void CountedMetrics::log(Level level, std::string_view message, std::string_view fields) {
+  const std::lock_guard lock(mutex_);
+  lines_.push_back({level, std::string(message), json::parse("{" + std::string(fields) + "}").as_object()});
+}
+
+std::vector<CountedMetrics::Line> CountedMetrics::lines() const {
+  const std::lock_guard lock(mutex_);
+  return lines_;
+}
+
 void rest(Duration time) { runtime::Wakeup().wait(time); }
 
 // Between the sandbox and its server: changes what POSTs are answered.
@@ -59,7 +69,8 @@ class SandboxProvider::Tampering final : public Router {
   void act(std::string path, Access access, Doc doc, Handler handler) override {
     real_.act(std::move(path), access, std::move(doc), [&provider = provider_, handler](const Request& request) {
       const auto wrong = provider.next_wrong_answer();
-      if (!wrong) return handler(request);
+      if (wrong && wrong->gate) wrong->gate->wait();
+      if (!wrong || wrong->status == 0) return handler(request);
       if (wrong->takes_effect) handler(request);
       return Response{wrong->status, wrong->body, "application/json", {}};
     });
@@ -142,6 +153,7 @@ void OrderTest::open() {
   order::install(*engine_, *routes_, env_,
                  {.provider = options_.provider.empty() ? sandbox_.url() : options_.provider,
                   .call_timeout = options_.call_timeout,
+                  .deadline = options_.deadline,
                   .pause = rest});
   engine_->start();
 }

@@ -16,6 +16,7 @@
 #include "order/order.h"
 #include "order/views.h"
 #include "runtime/worker_pool.h"
+#include "support/http_receiver.h"
 #include "support/test_database.h"
 
 namespace skald::test {
@@ -26,11 +27,19 @@ class CountedMetrics final : public Observer {
   void gauge(std::string_view metric, double value) override;
   std::int64_t of(const std::string& metric) const;
   std::optional<double> last(const std::string& metric) const;  // of a gauge
+  void log(Level level, std::string_view message, std::string_view fields = {}) override;
+  struct Line {
+    Level level;
+    std::string message;
+    boost::json::object fields;
+  };
+  std::vector<Line> lines() const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::int64_t> counts_;
   std::map<std::string, double> gauges_;
+  std::vector<Line> lines_;
 };
 
 // Waits without sleeping through a test's time: a few milliseconds at a time.
@@ -38,9 +47,10 @@ void rest(Duration time);
 
 // What a provider answers to a charge or a refund instead of what it has to say.
 struct WrongAnswer {
-  int status = 200;
-  std::string body;
+  int status = 200;  // 0: what it has to say
+  std::string body = {};
   bool takes_effect = true;
+  std::shared_ptr<Gate> gate = {};  // waited for before anything happens
 };
 
 class SandboxProvider {
@@ -79,6 +89,7 @@ class OrderTest : public testing::TestWithParam<Dialect> {
     bool record_history = false;  // expect_invariants() has the checker look at it, too
     std::string provider = {};    // its URL; empty: the sandbox
     Duration call_timeout = 300ms;
+    Duration deadline = 60s;
   };
   explicit OrderTest(Options options);
   OrderTest() : OrderTest(Options{}) {}

@@ -174,22 +174,41 @@ class OneKey : public Play {
 };
 
 // The same where the effect is a transaction of its own, which is had once under one id.
-class OneAct final : public OneKey {
+class OneAct : public OneKey {
  public:
   using OneKey::OneKey;
 
+ protected:
+  Response act(int session, const Request& request, const Handler& handler) {
+    return http::act_once_per_key(stage_.db(session), in_flight_[session], stage_.env(session), request, handler);
+  }
+  Response answer(int session, const Request& request) override {
+    return act(session, request, [&](const Request& r) {
+      stage_.db(session).write("effect", [&](Transaction& tx) {
+        const bool first =
+            tx.execute("INSERT INTO account (id, amount, version) VALUES ($1, 0, 0) ON CONFLICT (id) DO NOTHING",
+                       r.effect_id) == 1;
+        if (first) Stage::put_effect(tx, r.effect_id, kKey);
+      });
+      return answer_of(session, r);
+    });
+  }
+};
+
+// Session 1 ends without an effect the first time, and comes again: E says nothing of session 0's.
+template <class E>
+class ActAgain final : public OneAct {
+ public:
+  explicit ActAgain(Stage& stage) : OneAct(stage, true) {}
+
  private:
   Response answer(int session, const Request& request) override {
-    return http::act_once_per_key(
-        stage_.db(session), in_flight_[session], stage_.env(session), request, [&](const Request& r) {
-          stage_.db(session).write("effect", [&](Transaction& tx) {
-            const bool first =
-                tx.execute("INSERT INTO account (id, amount, version) VALUES ($1, 0, 0) ON CONFLICT (id) DO NOTHING",
-                           r.effect_id) == 1;
-            if (first) Stage::put_effect(tx, r.effect_id, kKey);
-          });
-          return answer_of(session, r);
-        });
+    if (session == 1) {
+      try {
+        act(session, request, [](const Request&) -> Response { throw E("NOT_NOW", "this time it is nothing"); });
+      } catch (const E&) {}
+    }
+    return OneAct::answer(session, request);
   }
 };
 
@@ -251,6 +270,9 @@ void add_row_scenarios(std::vector<Scenario>& out) {
   out.push_back({"api-key-reused", "two requests under one Idempotency-Key at once", 2, {}, make_play<OneKey, false>});
   out.push_back({"act-key", "the same of what is no single transaction", 2, {}, make_play<OneAct, true>});
   out.push_back({"act-key-reused", "two such requests under one Idempotency-Key", 2, {}, make_play<OneAct, false>});
+  out.push_back(
+      {"act-key-given-up", "one of two gives up waiting, and comes again", 2, {}, make_play<ActAgain<LockTimeout>>});
+  out.push_back({"act-key-refused", "one of two is refused, and comes again", 2, {}, make_play<ActAgain<NotFound>>});
   out.push_back({"save", "two sessions read a row and save it", 2, {}, make_play<Savers>});
   out.push_back({"job", "three sessions look at a job that is due", 3, {}, make_play<OneJob>});
 }

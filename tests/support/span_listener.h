@@ -1,4 +1,4 @@
-// An observer that keeps the spans it hears of, once a test wants them; any thread may speak.
+// An observer that keeps the spans it hears of, once a test wants them, and the lines of the log; any thread may speak.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,18 @@ class SpanListener final : public Observer {
     const std::lock_guard lock(mutex_);
     heard_.push_back(span);
   }
+  void log(Level level, std::string_view message, std::string_view fields = {}) override {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back({level, std::string(message), "{" + std::string(fields) + "}"});
+  }
+  struct Line {
+    Level level;
+    std::string message, fields;  // a JSON object
+  };
+  std::vector<Line> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
   std::vector<Span> heard() const {
     const std::lock_guard lock(mutex_);
     return heard_;
@@ -34,8 +46,9 @@ class SpanListener final : public Observer {
   std::atomic<bool> wants = false;
 
  private:
-  mutable std::mutex mutex_;  // guards heard_
+  mutable std::mutex mutex_;  // guards the rest
   std::vector<Span> heard_;
+  std::vector<Line> lines_;
 };
 
 }  // namespace skald::test
