@@ -57,15 +57,20 @@ Wanted wanted_by(const skald::Request& request) {
 
 void admit(const Desk& desk, const skald::Request& request) {
   const Wanted wanted = wanted_by(request);
-  const auto copy = desk.db().read_result([&](skald::Transaction& tx) { return find_copy(tx, wanted.slot_id); });
+  skald::Time now;  // the database's: this machine's clock may have jumped
+  const auto copy = desk.db().read_result([&](skald::Transaction& tx) {
+    auto found = find_copy(tx, wanted.slot_id);
+    now = tx.now();
+    return found;
+  });
   try {
-    return object(copy, wanted.players, desk.env.clock.now());
+    return object(copy, wanted.players, now);
   } catch (const skald::Error& error) {
     golf::log(desk.env, "[REQ-" + request.request_id + "]", "the copy would refuse, course is asked", "",
               {{"slotId", wanted.slot_id}, {"code", error.code()}});
   }
   const auto slot = slot_at_course(desk, wanted.slot_id, request);
-  object(slot, wanted.players, desk.env.clock.now());
+  object(slot, wanted.players, now);
   desk.db().write("learn slot", [&](skald::Transaction& tx) { learn(tx, *slot); });
 }
 

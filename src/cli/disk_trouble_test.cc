@@ -1,4 +1,4 @@
-// A disk that fails, as those see it who watch over the process.
+// A disk that fails, and a clock that jumps, as those see it who watch over the process.
 #include <gmock/gmock.h>
 
 #include <sstream>
@@ -85,6 +85,16 @@ TEST_F(DiskTroubleTest, AWriterThatHasStoppedIsToldEverywhere) {
   EXPECT_THAT(ask("GET", "/metrics").body, HasSubstr("\nskald_database_writable 0\n"));
   EXPECT_THAT(doctor(), HasSubstr("fail  ready: inn: "));
   EXPECT_EQ(verdict_, kFailed);
+}
+
+TEST_F(DiskTroubleTest, AClockThatHasJumpedIsToldByDoctorAndMetrics) {
+  EXPECT_THAT(doctor(), HasSubstr("ok    clock: 0.0"));
+  fake_.clock.ahead = 120'000'000;
+  EXPECT_THAT(doctor(), HasSubstr("warn  clock: 120.0"));
+  EXPECT_THAT(ask("GET", "/metrics").body, HasSubstr("\nskald_clock_skew_seconds 120\n"));
+  EXPECT_EQ(fake_.observer.counts["store_clock_jumps_total"], 1);
+  fake_.clock.ahead = 0;
+  EXPECT_THAT(doctor(), HasSubstr("ok    clock: 0.0"));
 }
 
 }  // namespace

@@ -111,8 +111,12 @@ void judge_figures(const JsonView& figures, const std::string& whose, Findings& 
   if (!figures["clockSkewSeconds"].empty()) {
     const double skew = figures.number("clockSkewSeconds");
     const bool skewed = skew > kSkewSecondsMax || skew < -kSkewSecondsMax;
+    // SQLite's time is the server's own since its start: they part where the wall clock has jumped.
+    const char* const remedy = figures["database"] == "sqlite"
+                                   ? "; put this machine's clock right, or restart the server where it is right now"
+                                   : "; synchronise the clocks (NTP)";
     add(skewed ? Health::warn : Health::ok, "clock",
-        std::to_string(skew) + " s ahead of the database" + (skewed ? "; synchronise the clocks (NTP)" : ""));
+        std::to_string(skew) + " s ahead of the database" + (skewed ? remedy : ""));
   }
   const double pending = figures.number("pending"), dead = figures.number("deadLetters");
   std::string backlog = figures["pending"] + " pending";

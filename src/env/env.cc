@@ -1,5 +1,7 @@
 #include "skald/env.h"
 
+#include <time.h>
+
 #include <random>
 
 namespace skald {
@@ -8,7 +10,14 @@ namespace {
 class SystemClock final : public Clock {
  public:
   Time now() const override { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
-  Instant steady() const override { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
+  // With the time in which the machine sleeps: leases and deadlines end meanwhile, and the wall
+  // clock has not jumped.
+  Instant steady() const override {
+    timespec since_boot{};
+    clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    return Instant(std::chrono::floor<Duration>(std::chrono::seconds(since_boot.tv_sec) +
+                                                std::chrono::nanoseconds(since_boot.tv_nsec)));
+  }
 };
 
 // A generator per thread, seeded by the operating system: no lock, no contention.

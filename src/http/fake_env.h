@@ -14,9 +14,10 @@
 namespace skald::http {
 
 struct FakeClock final : Clock {
-  Time now() const override { return from_micros(micros); }
+  Time now() const override { return from_micros(micros + ahead); }
   Instant steady() const override { return Instant(Duration(micros)); }
   std::atomic<std::int64_t> micros = 1'800'000'000'000'000;
+  std::atomic<std::int64_t> ahead = 0;  // of the wall clock alone
 };
 
 struct CountingRandom final : Random {

@@ -137,6 +137,7 @@ class Scrape {
       metrics.gauge("outbox_oldest_pending_age", std::chrono::duration<double>(age).count());
       metrics.gauge("dead_letters_waiting", static_cast<double>(now.dead_letters));
       metrics.gauge("workers", static_cast<double>(now.workers));
+      metrics.gauge("clock_skew_seconds", now.clock_skew_seconds);
     } catch (const Error&) {
       metrics.gauge("database_up", 0);
     }

@@ -17,6 +17,7 @@
 #include "booking/views.h"
 #include "host/booking_system.h"
 #include "http/router.h"
+#include "support/jumping_clock.h"
 #include "support/nats_server.h"
 #include "support/test_database.h"
 
@@ -72,7 +73,7 @@ class BookingTest : public testing::TestWithParam<Deployment> {
   void let_go(const std::string& type);
   void land(const std::string& type, std::vector<Message> messages);
 
-  std::unique_ptr<Clock> clock_ = system_clock();
+  std::unique_ptr<JumpingClock> clock_ = std::make_unique<JumpingClock>();
   std::unique_ptr<Random> random_ = system_random();
   Env env_;
   std::unique_ptr<http::Routes> routes_;

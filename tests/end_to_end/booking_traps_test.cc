@@ -199,5 +199,21 @@ TEST_P(BookingTraps, Trap8ARefusalSaysWhy) {
   expect_invariants();
 }
 
+TEST_P(BookingTraps, AClockThatIsYearsAheadForAMomentHasNoEffectOnBookings) {
+  constexpr Duration kYears = std::chrono::days(730);
+  const std::string slot_id = offer(4);
+  const BookingView early = book(slot_id);
+  becomes(early.id, Status::CONFIRMED);
+  clock_->jump(kYears);
+  const BookingView meanwhile = book(slot_id);
+  becomes(meanwhile.id, Status::CONFIRMED);
+  clock_->jump(-kYears);
+  const BookingView late = book(slot_id);
+  becomes(late.id, Status::CONFIRMED);
+  EXPECT_EQ(cancel(early.id).status, Status::CANCELLED);
+  settle();
+  expect_invariants();
+}
+
 }  // namespace
 }  // namespace skald::test

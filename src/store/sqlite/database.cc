@@ -40,7 +40,7 @@ struct SqliteDatabase::Caller {
   Parking told;                   // kDone or kLead
 };
 
-SqliteDatabase::SqliteDatabase(Env env, SqliteOptions options) : env_(env), options_(std::move(options)) {
+SqliteDatabase::SqliteDatabase(Env env, SqliteOptions options) : env_(env), options_(std::move(options)), clock_(env) {
   const bool memory = options_.path == ":memory:";
   if (memory) options_.readers = 0;  // a second connection would see another database
   if (!memory) {
@@ -200,7 +200,7 @@ SqliteDatabase::Fate SqliteDatabase::run_caller(Caller& caller, bool alone) {
   caller.refusal = nullptr;
   caller.events.clear();
   caller.after.clear();
-  OpenTransaction tx(env_, *writer_, transaction_time());
+  OpenTransaction tx(env_, *writer_, clock_.now());
   const bool apart = careful_ > 0;
   if (apart) writer_->control("SAVEPOINT caller");
   Fate fate = Fate::in;
@@ -349,7 +349,7 @@ void SqliteDatabase::read(const Body& body) {
   std::exception_ptr failure;
   try {
     connection->control("BEGIN");
-    OpenTransaction tx(env_, *connection, env_.clock.now());
+    OpenTransaction tx(env_, *connection, clock_.now());
     body(tx);
     tx.refuse_if_lost();
   } catch (...) {
@@ -368,15 +368,6 @@ void SqliteDatabase::read(const Body& body) {
 
 void SqliteDatabase::migrate(std::string_view component, std::span<const Migration> steps) {
   write("migrate", [&](Transaction& tx) { apply_migrations(tx, component, steps); });
-}
-
-Time SqliteDatabase::transaction_time() {
-  // Where the wall clock was put back, time goes on from where it was: standing
-  // still until the clock has caught up would hold every retry back as long.
-  const Instant steady = env_.clock.steady();
-  last_time_ = std::max(env_.clock.now(), last_time_ + (steady - last_steady_));
-  last_steady_ = steady;
-  return last_time_;
 }
 
 void SqliteDatabase::report_slow(std::string_view name, Duration took) const {

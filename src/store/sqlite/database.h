@@ -22,6 +22,7 @@
 #include "skald/database.h"
 #include "store/health.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/store_clock.h"
 
 namespace skald::sqlite {
 
@@ -73,10 +74,10 @@ class SqliteDatabase final : public Database, public TellsHealth {
   std::string file_fields(std::string_view code) const;
   void refuse_nested() const;
   void report_slow(std::string_view name, Duration took) const;
-  Time transaction_time();
 
   Env env_;
   SqliteOptions options_;
+  StoreClock clock_;
   CommitHook* hook_ = nullptr;
   std::unique_ptr<FileLock> file_lock_;
 
@@ -84,11 +85,9 @@ class SqliteDatabase final : public Database, public TellsHealth {
   std::deque<Caller*> queue_;
   bool led_ = false;                                // somebody runs batches
 
-  std::mutex physical_;                             // taken before queue_mutex_; guards the five below
+  std::mutex physical_;                             // taken before queue_mutex_; guards the three below
   std::unique_ptr<Connection> writer_;
   std::exception_ptr stopped_;                      // set by a failed sync
-  Time last_time_{};
-  Instant last_steady_{};
   std::size_t expected_ = 0;                        // callers in one commit, by the last
 
   std::mutex readers_mutex_;
