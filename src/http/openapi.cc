@@ -24,14 +24,14 @@ constexpr std::string_view kComponentsAfter =
 "Limit":{"name":"limit","in":"query","required":false,"schema":{"type":"integer","minimum":1,"maximum":200,"default":50}},
 "Cursor":{"name":"cursor","in":"query","required":false,"description":"nextCursor of the page before","schema":{"type":"string"}}}})json";
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   json::write_string(out, text);
   return out;
 }
 
 std::string named_parameter(std::string_view name, bool in_path) {
-  return R"({"name":)" + quoted(name) +
+  return R"({"name":)" + in_quotes(name) +
          (in_path ? R"(,"in":"path","required":true)" : R"(,"in":"query","required":false)") +
          R"(,"schema":{"type":"string"}})";
 }
@@ -109,7 +109,7 @@ class Schemas {
 
 std::string operation(const Route& route, Schemas& schemas) {
   const Doc& doc = route.doc;
-  std::string out = R"({"operationId":)" + quoted(operation_id(route)) + R"(,"summary":)" + quoted(doc.summary);
+  std::string out = R"({"operationId":)" + in_quotes(operation_id(route)) + R"(,"summary":)" + in_quotes(doc.summary);
   out += R"(,"parameters":[)" + parameters(route) + ']';
   if (!doc.request_schema.empty())
     out += R"(,"requestBody":{"required":true,"content":{"application/json":{"schema":)" +
@@ -117,10 +117,15 @@ std::string operation(const Route& route, Schemas& schemas) {
   out += R"(,"responses":{")" + std::to_string(doc.success) + R"(":{"description":"As asked")";
   const bool json_answer = doc.content_type == "application/json";
   if (!json_answer || !doc.response_schema.empty())
+<<<<<<< HEAD
     out +=
         R"(,"content":{)" + quoted(doc.content_type) + R"(:{"schema":)" +
         (doc.response_schema.empty() ? R"({"type":"string"})" : schemas.put(doc.response_name, doc.response_schema)) +
         "}}";
+=======
+    out += R"(,"content":{)" + in_quotes(doc.content_type) + R"(:{"schema":)" +
+           (doc.response_schema.empty() ? R"({"type":"string"})" : doc.response_schema) + "}}";
+>>>>>>> h-speed
   out += R"(},"default":{"$ref":"#/components/responses/Problem"}})";
   if (route.access == Access::open) out += R"(,"security":[])";
   return out + '}';
@@ -134,15 +139,19 @@ std::string openapi_document(const std::deque<Route>& routes, std::string_view p
   for (const auto& route : routes) {
     std::string& operations = paths[route.path];
     if (!operations.empty()) operations += ',';
+<<<<<<< HEAD
     operations += quoted(method_name(route)) + ':' + operation(route, schemas);
+=======
+    operations += in_quotes(method_name(route)) + ':' + operation(route);
+>>>>>>> h-speed
   }
   std::string out =
-      R"({"openapi":"3.1.0","info":{"title":"Skald","version":)" + quoted(program_version) + R"(},"paths":{)";
+      R"({"openapi":"3.1.0","info":{"title":"Skald","version":)" + in_quotes(program_version) + R"(},"paths":{)";
   bool first = true;
   for (const auto& [path, operations] : paths) {
     if (!first) out += ',';
     first = false;
-    out += quoted(path) + ":{" + operations + '}';
+    out += in_quotes(path) + ":{" + operations + '}';
   }
   return out + R"(},"security":[{"bearer":[]}],"components":)" + std::string(kComponentsBefore) + schemas.text() +
          std::string(kComponentsAfter) + '}';
