@@ -80,7 +80,7 @@ class Schemas {
   std::string text() const {
     std::string out;
     for (const auto& [name, schema] : schemas_)
-      if (!schema.empty()) out += quoted(name) + ':' + schema + ',';
+      if (!schema.empty()) out += in_quotes(name) + ':' + schema + ',';
     return out;
   }
 
@@ -117,15 +117,10 @@ std::string operation(const Route& route, Schemas& schemas) {
   out += R"(,"responses":{")" + std::to_string(doc.success) + R"(":{"description":"As asked")";
   const bool json_answer = doc.content_type == "application/json";
   if (!json_answer || !doc.response_schema.empty())
-<<<<<<< HEAD
     out +=
-        R"(,"content":{)" + quoted(doc.content_type) + R"(:{"schema":)" +
+        R"(,"content":{)" + in_quotes(doc.content_type) + R"(:{"schema":)" +
         (doc.response_schema.empty() ? R"({"type":"string"})" : schemas.put(doc.response_name, doc.response_schema)) +
         "}}";
-=======
-    out += R"(,"content":{)" + in_quotes(doc.content_type) + R"(:{"schema":)" +
-           (doc.response_schema.empty() ? R"({"type":"string"})" : doc.response_schema) + "}}";
->>>>>>> h-speed
   out += R"(},"default":{"$ref":"#/components/responses/Problem"}})";
   if (route.access == Access::open) out += R"(,"security":[])";
   return out + '}';
@@ -139,11 +134,7 @@ std::string openapi_document(const std::deque<Route>& routes, std::string_view p
   for (const auto& route : routes) {
     std::string& operations = paths[route.path];
     if (!operations.empty()) operations += ',';
-<<<<<<< HEAD
-    operations += quoted(method_name(route)) + ':' + operation(route, schemas);
-=======
-    operations += in_quotes(method_name(route)) + ':' + operation(route);
->>>>>>> h-speed
+    operations += in_quotes(method_name(route)) + ':' + operation(route, schemas);
   }
   std::string out =
       R"({"openapi":"3.1.0","info":{"title":"Skald","version":)" + in_quotes(program_version) + R"(},"paths":{)";

@@ -98,6 +98,17 @@ TEST_P(RelaySuspectsTest, TheThirdDeathWithItAloneParksIt) {
   EXPECT_EQ(handled_, 1);
 }
 
+TEST_P(RelaySuspectsTest, OfTwoThatWereMarkedNobodyKnowsWhichItWas) {
+  emit("e1", "local");
+  db().write("mark", [](Transaction& tx) {
+    tables::blame::mark(tx, tables::blame::Kind::event, "e1", "dead");
+    tables::blame::mark(tx, tables::blame::Kind::saga, "s1", "dead");
+    EXPECT_TRUE(tables::blame::count_death(tx, "dead").empty());
+  });
+  EXPECT_EQ(counted("e1"), 0);
+  EXPECT_EQ(marks(), 0);
+}
+
 TEST_P(RelaySuspectsTest, WhatRunsAndSurvivesIsCleared) {
   emit("e1", "local");
   dies("e1", tables::blame::kDeathsAlone);

@@ -7,7 +7,7 @@
 namespace skald::saga {
 namespace {
 
-int step_named(const Definition& definition, const std::string& name) {
+int moved_step(const Definition& definition, const std::string& name) {
   if (name.empty()) return static_cast<int>(definition.steps.size());
   for (std::size_t i = 0; i < definition.steps.size(); ++i)
     if (definition.steps[i].name == name) return static_cast<int>(i);
@@ -53,8 +53,8 @@ const Definition& Registry::resume(tables::saga::Row& row) const {
       const auto& steps = old->second.steps;
       const auto in_hand = static_cast<std::size_t>(progress.step);
       const Migrated moved = rule->second({in_hand < steps.size() ? steps[in_hand].name : "", RawJson{row.state}});
-      for (Done& done : progress.done) done.step = step_named(newest, steps[static_cast<std::size_t>(done.step)].name);
-      progress.step = step_named(newest, moved.next_step);
+      for (Done& done : progress.done) done.step = moved_step(newest, steps[static_cast<std::size_t>(done.step)].name);
+      progress.step = moved_step(newest, moved.next_step);
       row.state = moved.state.text;
       row.progress = to_json(progress);
       row.revision = newest.version;

@@ -35,27 +35,38 @@ void Runner::put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& c
   }
   if (suspects == 0) return;
   const auto blames = blame::find(tx, blame::Kind::saga, alone);
-  std::size_t places_alone = 1, places_grouped = blame::kGroup;
+  // What is condemned is parked, and harms nobody: it needs no place.
+  const auto is_condemned = [&](const std::string& id) {
+    const auto found = blames.find(id);
+    return found != blames.end() && found->second.is_condemned();
+  };
+  std::erase_if(alone, is_condemned);
+  bool place_alone = true;
+  std::size_t places_grouped = blame::kGroup;
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [id, suspect] : suspects_) --(suspect.alone ? places_alone : places_grouped);
+    for (const auto& [id, suspect] : suspects_) {
+      if (suspect.alone) place_alone = false;
+      else --places_grouped;
+    }
   }
+  const std::string chosen = place_alone && !alone.empty() ? alone[env_.random.next() % alone.size()] : "";
   const Duration spread = std::min(kPutOffMax, kPutOff * suspects);
   std::erase_if(claimed, [&](const tables::saga::Row& row) {
     if (row.take_overs < kDeathsGrouped) return false;
-    const auto found = blames.find(row.id);
-    Suspect suspect{row.take_overs >= kDeathsAlone, env_.clock.steady() + blame::alone_for(row.take_overs),
-                    found == blames.end() ? blame::Blame{} : found->second};
-    std::size_t& places = suspect.alone ? places_alone : places_grouped;
-    const bool runs = !suspect.blame.is_condemned();  // else it is parked, and harms nobody
-    if (runs && places == 0) {
-      tables::saga::put_off(
-          tx, row.id, tx.now() + kPutOff + Duration(env_.random.next() % static_cast<std::uint64_t>(spread.count())));
+    const bool goes_alone = row.take_overs >= kDeathsAlone;
+    const bool condemned = is_condemned(row.id);
+    const bool has_place = condemned || (goes_alone ? row.id == chosen : places_grouped > 0);
+    if (!has_place) {
+      const Duration chance(env_.random.next() % static_cast<std::uint64_t>(spread.count()));
+      tables::saga::put_off(tx, row.id, tx.now() + kPutOff + chance);
       return true;
     }
-    if (runs) --places;
-    if (runs && suspect.alone) blame::mark(tx, blame::Kind::saga, row.id, row.owner);
-    admitted.emplace(row.id, std::move(suspect));
+    if (!goes_alone) --places_grouped;
+    else if (!condemned) blame::mark(tx, blame::Kind::saga, row.id, row.owner);
+    const auto found = blames.find(row.id);
+    admitted.emplace(row.id, Suspect{goes_alone, env_.clock.steady() + blame::alone_for(row.take_overs),
+                                     found == blames.end() ? blame::Blame{} : found->second});
     return false;
   });
 }

@@ -49,6 +49,10 @@ void clear(Transaction& tx, Kind kind, std::string_view id) {
 }
 
 std::vector<Counted> count_death(Transaction& tx, std::string_view worker) {
+  if (tx.query("SELECT 1 FROM skald_blame WHERE marked_by = $1", worker).size() > 1) {
+    lift_all(tx, worker);
+    return {};
+  }
   const Rows marked = tx.query(
       "UPDATE skald_blame SET counted = counted + CASE WHEN counted_for = $1 THEN 0 ELSE 1 END, sure = CASE WHEN "
       "counted_for = $1 THEN sure ELSE 0 END, counted_for = $1, marked_by = '' WHERE marked_by = $1 "

@@ -33,7 +33,7 @@ inline constexpr int kCountsMax = 3;
 
 // A slow call of one suspect must not hold up hundreds: after so long alone it has survived for now,
 // and the next may begin. A suspect that kills late gets more time at each death.
-inline Duration alone_for(int deaths) { return 100ms * (1 << std::clamp(deaths - kDeathsAlone, 0, 8)); }
+inline Duration alone_for(int deaths) { return 50ms * (1 << std::clamp(deaths - kDeathsAlone, 0, 8)); }
 
 struct Blame {
   int counted = 0;
@@ -41,7 +41,7 @@ struct Blame {
   bool sure = false;   // the last count came from a crash note
   bool is_condemned() const { return counted >= kCountsMax && counted > parked_at; }
   // Kills that come from outside come in storms: the next time alone should be after this one.
-  Duration pause() const { return counted == 0 || sure ? Duration::zero() : counted == 1 ? 5s : 15s; }
+  Duration pause() const { return counted == 0 || sure ? Duration::zero() : counted == 1 ? 5s : 25s; }
 };
 
 std::map<std::string, Blame, std::less<>> find(Transaction& tx, Kind kind, std::span<const std::string> ids);
@@ -60,7 +60,8 @@ struct Counted {
   std::string id;
   Blame blame;
 };
-// `worker` is dead: what it had marked. A death that its crash note has told is not counted twice.
+// `worker` is dead: what it had marked, where that was one alone: of a saga and an event nobody knows which it was. A death
+// that its crash note has told is not counted twice.
 std::vector<Counted> count_death(Transaction& tx, std::string_view worker);
 // What the crash note of a dead worker names. False: nothing live has that id.
 bool count_report(Transaction& tx, std::string_view worker, Kind kind, std::string_view id);
