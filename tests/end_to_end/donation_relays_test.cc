@@ -1,6 +1,8 @@
 // Whole engines, with their threads, side by side on one database.
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 
 #include "bus/in_process/in_process_bus.h"
 #include "donation_site.h"
@@ -107,7 +109,8 @@ TEST_P(RelayProof, SkipLocked_NRelaysNoDouble) {
   }
   EXPECT_TRUE(arrivals.wait_for(kDonations));
   for (auto& member : members) member->engine.stop();
-  for (auto& member : members) EXPECT_GT(member->sent, 0) << "a relay had nothing to do, so that nothing was shown";
+  for (auto& member : members)
+    EXPECT_GT(member->sent.load(), 0) << "a relay had nothing to do, so that nothing was shown";
 
   EXPECT_EQ(arrivals.times().size(), static_cast<std::size_t>(kDonations)) << "none is lost";
   for (const auto& [id, times] : arrivals.times()) EXPECT_EQ(times, 1) << id;
