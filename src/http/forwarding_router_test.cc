@@ -95,7 +95,7 @@ TEST_F(ForwardingTest, AStreamGoesOnBehindWhatWasTold) {
                     }};
     });
   });
-  const Reply reply = near.answer(request_of("GET", "/events"));
+  const Reply reply = near.answer({.request = request_of("GET", "/events")});
   ASSERT_TRUE(reply.stream.has_value());
   EXPECT_EQ(reply.stream->topic, "topic");
   EXPECT_EQ(reply.stream->next(), "id: 1\n\nid: 2\n\n");
