@@ -17,10 +17,10 @@ inline const Caller kAdmin{.role = Role::admin, .subject = "ada"};
 class BookingDisks {
  public:
   explicit BookingDisks(Stage& stage) {
-    for (auto& disk : disks_)
-      disk = std::make_unique<sqlite::SqliteDatabase>(
-          Env{stage.database_clock, stage.engine_random, silent_observer()},
-          SqliteOptions{.path = ":memory:", .full_sync = false, .slow_body = 24h});
+    for (const Service service : kServices)
+      disks_[static_cast<std::size_t>(service)] =
+          std::make_unique<sqlite::SqliteDatabase>(Env{stage.database_clock, stage.engine_random, silent_observer()},
+                                                   stage.disk_options(std::string(enum_name(service)) + ".db"));
   }
   sqlite::SqliteDatabase& of(Service service) { return *disks_[static_cast<std::size_t>(service)]; }
   void look(Service service, const Database::Body& body) { look_at(of(service), body); }

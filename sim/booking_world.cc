@@ -206,6 +206,7 @@ void BookingWorld::run() {
     run_until_quiet();
   }
   ledger_.check_end(network_.releases());
+  for (const Service service : kServices) check_time(disks_.of(service));
   clients_.check_end();
   const auto answer = call(Service::booking, kAdmin, request_of("GET", "/booking/invariants"));
   for (const Check& check : from_json<Invariants>(answer.value().body).checks)

@@ -85,9 +85,7 @@ void FaultyDatabase::at_physical_commit(Fault fault) {
   }
   switch (fault) {
     case Fault::crash_before: stage_.markers.hit(Marker::crash_before_commit); crash();
-    case Fault::commit_fails:
-      stage_.markers.hit(Marker::physical_commit_failed);
-      throw Unavailable("DISK_FULL", "simulated: the commit found no room");
+    case Fault::commit_fails: return stage_.hardware.fill(0, test::FaultyDisk::kAll, true);
     case Fault::lost_rolled_back:
       stage_.markers.hit(Marker::answer_lost_rolled_back);
       throw CommitUnknown("COMMIT_UNKNOWN", "simulated: the answer was lost");
@@ -113,12 +111,21 @@ void FaultyDatabase::end(std::string_view name, Fault fault) {
   maybe_pause(name);
 }
 
+// The disk has room again behind a write, however that ends.
+FaultyDatabase::Room::~Room() {
+  stage.hardware.make_room();
+  if (stage.hardware.refusals() > refusals) stage.markers.hit(Marker::physical_commit_failed);
+}
+
 void FaultyDatabase::write(std::string_view name, const Body& body) {
   maybe_pause(name);
   const Fault fault = draw(name);
   begin(name, fault);
   try {
-    disk_.write(name, fault == Fault::body_twice ? twice(body) : body);
+    {
+      const Room room{stage_};
+      disk_.write(name, fault == Fault::body_twice ? twice(body) : body);
+    }
     end(name, fault);
   } catch (const CommitUnknown&) {
     if (stage_.plan.sole) {
@@ -133,7 +140,11 @@ std::vector<std::exception_ptr> FaultyDatabase::write_together(std::span<const B
   maybe_pause("together");
   const Fault fault = draw("together");
   begin("together", fault);
-  const auto results = disk_.write_together(bodies);
+  std::vector<std::exception_ptr> results;
+  {
+    const Room room{stage_};
+    results = disk_.write_together(bodies);
+  }
   for (const auto& result : results) {
     try {
       if (result) std::rethrow_exception(result);

@@ -5,7 +5,7 @@
 // | away, busy          | Unavailable or LockTimeout before the body runs           |
 // | crash before commit | the body ran, is rolled back, and the process dies        |
 // | crash after commit  | everything is durable, and the process dies               |
-// | commit fails        | Unavailable; nothing happened                             |
+// | commit fails        | the disk is full at COMMIT: Unavailable; nothing happened |
 // | answer lost         | CommitUnknown, whether it happened or not; the sole process of SQLite writes no more until it is started again |
 // | body twice          | the body runs, is undone, and runs again                  |
 // | slow, freeze        | others work between this step's decision and its transaction, or between its commit and its return |
@@ -74,6 +74,13 @@ class FaultyDatabase final : public Database {
     }
     FaultyDatabase& db;
     std::vector<Event> events;
+  };
+
+  struct Room {
+    explicit Room(Stage& shared) : stage(shared), refusals(shared.hardware.refusals()) {}
+    ~Room();
+    Stage& stage;
+    int refusals;
   };
 
   [[noreturn]] void crash();

@@ -28,6 +28,7 @@ constexpr Place kPlaces[] = {
     {"slow step"},
     {"clock jumped forward"},
     {"clock jumped back"},
+    {"clock leapt by years"},
     {"take-over", {}, true},
     {"lease lost", {}, true},
     {"partition handed over", {}, true},

@@ -28,6 +28,7 @@ enum class Marker {
   slow_step,
   clock_forward,
   clock_back,
+  clock_leapt,
   take_over,
   lease_lost,
   handed_over,

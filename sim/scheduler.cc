@@ -1,6 +1,7 @@
 #include "sim/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "sim/signals.h"
@@ -11,6 +12,8 @@ namespace {
 constexpr int kDepthMax = 2;            // of steps inside of paused steps
 constexpr int kNestedDecisionsMax = 120;
 constexpr Duration kTogether = 3ms;     // what is due within this may come in any order
+constexpr Duration kLeap = std::chrono::days(730);
+constexpr Duration kLeapsAbove = 9s;    // jumps that take years with them
 
 }  // namespace
 
@@ -117,7 +120,18 @@ void Scheduler::end(int index) {
   }
 }
 
+// Somebody notices a clock that is years wrong, and puts it right.
+void Scheduler::correct_clock() { scene_.timeline.jump(-std::exchange(leap_, Duration::zero())); }
+
+void Scheduler::check_time(sqlite::SqliteDatabase& disk) const {
+  Time now;
+  look_at(disk, [&](Transaction& tx) { now = tx.now(); });
+  if (std::chrono::abs(now - scene_.timeline.wall()) < kLeap / 2) return;
+  throw BrokenInvariant{"TIME", "a clock that was wrong for a moment is followed for good"};
+}
+
 void Scheduler::disturb() {
+  correct_clock();
   SimRandom& dice = scene_.dice;
   const Rates& rates = scene_.plan.rates;
   if (dice.chance(rates.jump)) {
@@ -125,6 +139,11 @@ void Scheduler::disturb() {
     const bool back = dice.chance(500);
     scene_.timeline.jump(back ? -by : by);
     scene_.markers.hit(back ? Marker::clock_back : Marker::clock_forward);
+    if (by > kLeapsAbove) {
+      leap_ = back ? -kLeap : kLeap;
+      scene_.timeline.jump(leap_);
+      scene_.markers.hit(Marker::clock_leapt);
+    }
   }
   const int index = anybody();
   if (index < 0) return;
@@ -170,6 +189,7 @@ int Scheduler::anybody() {
 }
 
 void Scheduler::bring_back() {
+  correct_clock();
   for (Slot& slot : slots_) slot.frozen_until = {};
   for (Actor& actor : actors_)
     if (actor.kind == Actor::Kind::start) actor.due = std::min(actor.due, scene_.now() + 300ms);

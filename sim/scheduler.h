@@ -66,8 +66,10 @@ class Scheduler {
   void stop_if_drained(int slot);
   int anybody();                                          // a slot that can be asked, or -1
   bool can_be_asked(int slot) const;
-  // No process is frozen any more, and those that are away come back.
+  // No process is frozen any more, those that are away come back, and the clock is right.
   void bring_back();
+  // Database time has not gone astray with the wall clock.
+  void check_time(sqlite::SqliteDatabase& disk) const;
 
   Slot& slot_of(int index) { return slots_[static_cast<std::size_t>(index)]; }
   const Slot& slot_of(int index) const { return slots_[static_cast<std::size_t>(index)]; }
@@ -79,9 +81,11 @@ class Scheduler {
   std::optional<Instant> due(const Actor& actor) const;   // nullopt: it cannot run
   void run_actor(Actor& actor);
   void end(int slot);
+  void correct_clock();
 
   Stage& scene_;
   int decisions_ = 0;
+  Duration leap_{};  // by which the wall clock is wrong, until somebody notices
 };
 
 }  // namespace skald::sim

@@ -1,7 +1,8 @@
 // What everything in one run shares: time, chance, the plan, the trace, and the
-// disk that outlives every process.
+// disk that outlives every process: a real file, under which the hardware may fail.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "sim/markers.h"
@@ -10,6 +11,7 @@
 #include "sim_kit/clock.h"
 #include "sim_kit/random.h"
 #include "store/sqlite/database.h"
+#include "support/faulty_disk.h"
 
 namespace skald::sim {
 
@@ -21,6 +23,19 @@ inline void look_at(sqlite::SqliteDatabase& disk, const Database::Body& body) {
   disk.before_physical_commit = at_commit;
 }
 
+// A folder of a run's own, in memory where the system has such a place.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(std::uint64_t seed);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  std::string path_;
+};
+
 struct Stage {
   Stage(std::uint64_t seed, Workload workload, std::ostream* out)
       : dice(seed),
@@ -28,8 +43,12 @@ struct Stage {
         plan(draw_plan(dice, workload)),
         trace(out),
         database_clock(timeline),
-        disk({database_clock, engine_random, silent_observer()},
-             {.path = ":memory:", .full_sync = false, .slow_body = 24h}) {}
+        folder(seed),
+        disk({database_clock, engine_random, silent_observer()}, disk_options("disk.db")) {}
+
+  SqliteOptions disk_options(std::string_view name) const {
+    return {.path = folder.file(name), .full_sync = false, .readers = 0, .slow_body = 24h};
+  }
 
   Instant now() const { return timeline.steady(); }
 
@@ -42,6 +61,8 @@ struct Stage {
   Trace trace;
   Markers markers;
   SimClock database_clock;
+  ScratchFolder folder;
+  test::FaultyDisk hardware{"unix-excl"};  // one process has the file: no lock of it costs a system call
   sqlite::SqliteDatabase disk;
 };
 

@@ -1,32 +1,16 @@
 #include "sim/world.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-
 #include "http/idempotency.h"
 #include "sim/business.h"
 #include "store/tables/schema.h"
 
 namespace skald::sim {
-namespace {
-
-std::string fresh_folder(std::uint64_t seed) {
-  const std::filesystem::path memory = "/dev/shm";
-  const auto base = std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
-  const auto folder = base / ("skald-sim-" + std::to_string(::getpid()) + "-" + std::to_string(seed));
-  std::filesystem::create_directories(folder);
-  return folder.string();
-}
-
-}  // namespace
 
 World::World(std::uint64_t seed, Workload workload, std::ostream* trace)
     : Scheduler(stage_),
       stage_(seed, workload, trace),
       ledger_(stage_),
       network_(stage_, ledger_),
-      folder_(fresh_folder(seed)),
       clients_(stage_, ledger_),
       operators_(stage_),
       provider_(stage_),
@@ -58,16 +42,10 @@ World::World(std::uint64_t seed, Workload workload, std::ostream* trace)
   outside("chaos", [this] { return chaos_step(); });
 }
 
-World::~World() {
-  machines_.clear();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 void World::add_machine(int index) {
   slots_.emplace_back();
   Machine& machine = machines_.emplace_back();
-  machine.file = std::make_unique<FaultyFile>(stage_, folder_ + "/" + std::to_string(index));
+  machine.file = std::make_unique<FaultyFile>(stage_, stage_.folder.file(std::to_string(index)));
   ledger_.watch(*machine.file);
   const std::string number = std::to_string(index);
   const Instant first = stage_.now() + stage_.dice.between(0ms, 3s);
@@ -92,6 +70,7 @@ void World::run() {
   if (stage_.dice.chance(500)) forget_everything();
   resolve_blocked_keys();
   ledger_.check_end();
+  check_time(stage_.disk);
   if (!runs_sagas()) return;
   help_parked_sagas();
   provider_.deliver_late();

@@ -20,7 +20,6 @@ namespace skald::sim {
 class World final : public Scheduler {
  public:
   World(std::uint64_t seed, Workload workload, std::ostream* trace);
-  ~World() override;
 
   // Throws BrokenInvariant.
   void run();
@@ -66,7 +65,6 @@ class World final : public Scheduler {
   Stage stage_;
   Ledger ledger_;
   Network network_;
-  std::string folder_;
   std::deque<Machine> machines_;
   Clients clients_;
   Operators operators_;

@@ -126,6 +126,8 @@ bool Runner::run_one() {
     }
   } catch (const Stale&) {
     let_go(id);
+    adrift_ = true;  // the other may be this worker itself, by a claim without an answer
+    look_at(Duration::zero());
     env_.observer.count("sagas_lost_to_others_total");
   } catch (const std::exception& error) {
     try_again_later(std::move(ready.saga), error);
