@@ -64,7 +64,7 @@ class StoryProgram : public testing::Test {
   void take_over(const std::string& who) {
     for (const std::string& key : keys_)
       post(who, "/donation/donations",
-           R"({"requestId":")" + key + R"(","donor":"kim","amount":5,"currency":"EUR","message":"mine"})");
+           R"({"requestId":")" + key + R"(","donor":"mallory","amount":5,"currency":"EUR","message":"mine"})");
   }
 
   TemporaryFolder folder_;
