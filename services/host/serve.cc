@@ -16,7 +16,7 @@
 namespace skald::host {
 namespace {
 
-constexpr std::chrono::seconds kStopMax = 10s;      // then the process ends, come what may
+constexpr std::chrono::seconds kServeStopMax = 10s;      // then the process ends, come what may
 constexpr Duration kRequestsGrace = 4s;
 constexpr Duration kEngineGrace = 4s;
 
@@ -66,7 +66,7 @@ int serve(Program& program) {
 
   while (!signals.wait(1s)) publisher.publish_all();
 
-  runtime::end_process_after(kStopMax);
+  runtime::end_process_after(kServeStopMax);
   program.env.observer.log(Observer::Level::info, "stopping");
   folder.remove_server();
   server.stop(kRequestsGrace);

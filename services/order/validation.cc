@@ -45,7 +45,7 @@ void check(const NewProduct& product) {
 }
 
 void check(const Cancellation& asked) {
-  if (asked.reason && (asked.reason->size() > kReasonMax || has_control(*asked.reason)))
+  if (asked.reason && (asked.reason->size() > kReasonMax || skald::has_controls(*asked.reason, skald::kLineBreaks)))
     throw Invalid("BAD_REASON", "reason must be at most 500 bytes without control characters");
 }
 

@@ -5,8 +5,8 @@ namespace skald::http {
 namespace {
 
 // Heads that announce a large body, with no byte of it behind them.
-std::string announcement(std::size_t bytes, const std::string& more = "") {
-  return "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(bytes) + "\r\n" + more + "\r\n";
+std::string announcement(std::size_t bytes) {
+  return "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n";
 }
 
 std::vector<std::unique_ptr<RawClient>> announce(int count, std::uint16_t port) {
@@ -41,57 +41,69 @@ TEST_F(ServerTest, AnnouncedBytesTakeNoRoom) {
   EXPECT_EQ(status(ask(post("{}"))), 201);
 }
 
-// The first's bytes count once the server has read them: until then the others are answered.
+// A request whose handler is kept waiting: its body has come, and is held until it is answered.
+struct HeldRequest {
+  std::promise<void> entered, released;
+
+  HeldRequest(Routes& routes, std::string path) {
+    routes.act(std::move(path), Access::customer, {}, [this](const Request&) {
+      entered.set_value();
+      released.get_future().wait();
+      return Response::text("done");
+    });
+  }
+};
+
+std::string posted(const std::string& path, std::size_t bytes, const std::string& more = "") {
+  return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(bytes) + "\r\n" + more +
+         "\r\n" + std::string(bytes, ' ');
+}
+
 TEST_F(ServerTest, BytesThatHaveComeAreBoundedInAllAndForEachAddress) {
   options.body_bytes_max = 1'000;
   options.bodies_bytes_max = 1'600;
   options.peer_share = 0.625;
+  HeldRequest first(routes_, "/first"), second(routes_, "/second");
   start();
-  const std::string body(200, ' ');
   const auto answer_to = [&](std::string_view address) {
     RawClient client = connect_from(address);
-    client.send(post(body));
+    client.send(posted("/echo", 200));
     return client.read_response();
   };
-  const auto await_refusal = [&](std::string_view address) {
-    std::string answer;
-    for (int tries = 0; tries < 10'000; ++tries)
-      if (answer = answer_to(address); status(answer) != 201) break;
-    return answer;
-  };
-  RawClient first = connect_from("127.0.0.2");
-  first.send(announcement(1'000) + std::string(900, ' '));
-  const std::string own = await_refusal("127.0.0.2");
+  RawClient one = connect_from("127.0.0.2");
+  one.send(posted("/first", 900));
+  first.entered.get_future().wait();
+  const std::string own = answer_to("127.0.0.2");
   EXPECT_EQ(status(own), 429);
   EXPECT_TRUE(has(own, "TOO_MUCH_AT_ONCE"));
   EXPECT_TRUE(has(own, "retry-after: 1\r\n"));
   EXPECT_EQ(status(answer_to("127.0.0.1")), 201) << "another address has its own share";
 
-  RawClient second = connect_from("127.0.0.3");
-  second.send(announcement(1'000) + std::string(600, ' '));
-  const std::string full = await_refusal("127.0.0.1");
+  RawClient other = connect_from("127.0.0.3");
+  other.send(posted("/second", 600));
+  second.entered.get_future().wait();
+  const std::string full = answer_to("127.0.0.1");
   EXPECT_EQ(status(full), 503);
   EXPECT_TRUE(has(full, "OVERLOADED"));
-  first.send(std::string(98, ' ') + "{}");
-  EXPECT_EQ(status(first.read_response()), 201);
-  second.send(std::string(398, ' ') + "{}");
-  EXPECT_EQ(status(second.read_response()), 201);
+  first.released.set_value();
+  second.released.set_value();
+  EXPECT_EQ(status(one.read_response()), 200);
+  EXPECT_EQ(status(other.read_response()), 200);
   for (const char* address : {"127.0.0.1", "127.0.0.2", "127.0.0.3"}) EXPECT_EQ(status(answer_to(address)), 201);
 }
 
 TEST_F(GuardedServerTest, OneCallersBodiesAreBoundedWhereverTheyComeFrom) {
   options.subject_bodies_bytes_max = 1'000;
+  HeldRequest held(routes_, "/held");
   start();
   RawClient first = connect_from("127.0.0.2");
-  first.send(announcement(1'000, bearer("kim")) + std::string(900, ' '));
-  std::string answer;
-  for (int tries = 0; tries < 10'000; ++tries)
-    if (answer = ask(post(std::string(200, ' '), bearer("kim"))); status(answer) != 201) break;
-  EXPECT_EQ(status(answer), 429);
-  EXPECT_EQ(status(ask(post(std::string(200, ' '), bearer("lee")))), 201);
-  first.send(std::string(98, ' ') + "{}");
-  EXPECT_EQ(status(first.read_response()), 201);
-  EXPECT_EQ(status(ask(post(std::string(200, ' '), bearer("kim")))), 201);
+  first.send(posted("/held", 900, bearer("kim")));
+  held.entered.get_future().wait();
+  EXPECT_EQ(status(ask(posted("/echo", 200, bearer("kim")))), 429);
+  EXPECT_EQ(status(ask(posted("/echo", 200, bearer("lee")))), 201);
+  held.released.set_value();
+  EXPECT_EQ(status(first.read_response()), 200);
+  EXPECT_EQ(status(ask(posted("/echo", 200, bearer("kim")))), 201);
 }
 
 TEST_F(ServerTest, OneAddressDoesNotGetAllConnections) {

@@ -191,6 +191,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void answered(Reply reply) {
     if (phase_ == Phase::closed) return;
+    release_body();  // it went with its request
     if (!reply.stream || is_head_) return respond(std::move(reply.response));
     if (core_.stopping || core_.streams >= core_.options.streams_max)
       return respond(
@@ -211,6 +212,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   // Answers a request that was not read to its end: nothing after it can be trusted.
   void refuse(const Problem& problem) {
     keep_alive_ = false;
+    parser_.reset();  // and with it what has come of the body: others wait for that room
+    release_body();
     respond(core_.routes.refuse(std::move(passage_), problem));
   }
 

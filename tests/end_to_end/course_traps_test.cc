@@ -121,7 +121,7 @@ TEST_P(CourseTraps, Trap3AReleaseOfASlotThatIsNotThereIsRemembered) {
 // The second comes while the first is not committed: it must wait for it.
 TEST_P(CourseTraps, Trap4TwoDuplicatesAtOnceReserveOnce) {
   const std::string id = offer(4);
-  const course::SagaHandler handler(env_, [](Duration) {});
+  const course::SagaHandler handler(env_, [](Duration) {}, 3);
   const Message message{{.id = "m",
                          .type = "slot.reserve",
                          .key = id,
