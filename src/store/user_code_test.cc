@@ -75,8 +75,12 @@ TEST_F(UserCodeTest, AnotherFailureThanTheOneThatLeftItIsNotItsOwn) {
   }
 }
 
-TEST_F(UserCodeTest, WhatIsNoErrorIsNobodysFault) {
-  EXPECT_FALSE(is_own([] { throw 1; }));
+TEST_F(UserCodeTest, WhatIsNoExceptionIsItsOwnAsAnyOther) {
+  EXPECT_TRUE(is_own([] { throw 1; }));
+}
+
+TEST_F(UserCodeTest, TheEndOfASimulatedProcessIsNobodysFault) {
+  EXPECT_FALSE(is_own([] { throw EndOfProcess{}; }));
 }
 
 }  // namespace

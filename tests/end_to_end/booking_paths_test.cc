@@ -192,7 +192,7 @@ TEST_P(BookingPaths, AStreamTellsWhatHappensAsItHappens) {
   request.method = "GET";
   request.path = "/booking/bookings/" + made.id + "/events";
   request.headers["last-event-id"] = "0";
-  const http::Reply reply = routes_->answer(request);
+  const http::Reply reply = routes_->answer({.request = request});
   ASSERT_TRUE(reply.stream.has_value());
   EXPECT_EQ(reply.stream->topic, "booking/" + made.id);
   EXPECT_THAT(*reply.stream->next(), HasSubstr("event: CREATED"));

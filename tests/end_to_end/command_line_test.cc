@@ -52,8 +52,9 @@ class CommandLine : public testing::Test {
 };
 
 TEST_F(CommandLine, AFullDiskBehindTheOutputIsAFailure) {
-  for (const std::string command : {"skald --version", "skald serve --help", "skald completion bash",
-                                    "skald token --role admin --subject kim --data " + data()}) {
+  const std::vector<std::string> commands = {"skald --version", "skald serve --help", "skald completion bash",
+                                             "skald token --role admin --subject kim --data " + data()};
+  for (const std::string& command : commands) {
     const Shell told = shell(command + " >/dev/full");
     EXPECT_EQ(told.status, 1) << command;
     EXPECT_THAT(told.out, HasSubstr("OUTPUT_FAILED")) << command;

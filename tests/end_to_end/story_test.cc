@@ -12,13 +12,13 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kSecret = "a secret that is long enough for everybody";
+constexpr const char* kStorySecret = "a secret that is long enough for everybody";
 
 class StoryProgram : public testing::Test {
  protected:
   std::string bearer(const std::string& role, const std::string& subject) {
     const auto made = run_skald({"token", "--role", role, "--subject", subject, "--data", folder_.path().string()},
-                                {{"SKALD_AUTH_SECRET", kSecret}});
+                                {{"SKALD_AUTH_SECRET", kStorySecret}});
     EXPECT_EQ(made.status, 0) << made.err;
     return "Authorization: Bearer " + made.out.substr(0, made.out.size() - 1);
   }
@@ -68,7 +68,7 @@ class StoryProgram : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  SkaldServer server_{{"--data", folder_.path().string()}, {{"SKALD_AUTH_SECRET", kSecret}}};
+  SkaldServer server_{{"--data", folder_.path().string()}, {{"SKALD_AUTH_SECRET", kStorySecret}}};
   std::string kim_ = bearer("customer", "kim"), mallory_ = bearer("customer", "mallory"), ada_ = bearer("admin", "ada");
   std::vector<std::string> keys_;
   std::map<std::string, std::string> before_;
