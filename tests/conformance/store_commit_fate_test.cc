@@ -111,7 +111,7 @@ TEST_F(CommitFateTest, IsUnknownWhereTheServerCannotBeAsked) {
     id = open(*lease);
     run(*lease, {"COMMIT"});
   }
-  server_.reset();
+  server_->drop();
   HastyClock hasty;
   EXPECT_EQ(commit_fate(*pool_, {hasty, *random_, silent_observer()}, {id, {}, {}}), CommitFate::unknown);
   EXPECT_GT(hasty.readings, 5) << "it was asked more than once";

@@ -69,7 +69,7 @@ TEST_F(ProviderWatch, OneThatEndsIsStartedAgainAndToldOfWhileItCannotBe) {
   EXPECT_THAT(server_.request("GET", "/metrics").body, HasSubstr("\nskald_provider_up 0\n"));
   const CommandResult doctor = run_skald({"doctor", "--data", folder_.path().string()}, {}, &server_);
   EXPECT_EQ(doctor.status, 1);
-  EXPECT_THAT(doctor.out, HasSubstr("fail  ready: the sandbox payment provider"));
+  EXPECT_THAT(doctor.out, HasSubstr("fail  ready: NOT_READY: the sandbox payment provider"));
 
   std::filesystem::remove(books);
   std::filesystem::rename(aside, books);

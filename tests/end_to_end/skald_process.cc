@@ -91,7 +91,9 @@ HttpAnswer http_request(std::uint16_t port, const std::string& method, const std
   client.send(text);  // a server that has seen enough may close before all of it is sent
   const std::string answer = client.read_response(method != "HEAD");
   const std::size_t end = answer.find("\r\n\r\n");
-  if (end == answer.npos || answer.size() < 12) throw std::runtime_error("no answer to " + method + " " + target);
+  // Where nobody listens any more, a connection within the machine may have come to itself, and reads what it wrote.
+  if (end == answer.npos || answer.size() < 12 || !answer.starts_with("HTTP/1."))
+    throw std::runtime_error("no answer to " + method + " " + target);
   return {std::stoi(answer.substr(9, 3)), answer.substr(0, end), answer.substr(end + 4)};
 }
 

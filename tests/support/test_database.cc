@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace skald::test {
@@ -94,7 +95,6 @@ class Databases {
     }
   }
 
- private:
   static void drop(const std::string& name) {
     try {
       run_on_server("DROP DATABASE " + name + " WITH (FORCE)");
@@ -103,6 +103,7 @@ class Databases {
     }
   }
 
+ private:
   const pid_t owner_ = getpid();
   std::mutex mutex_;
   std::vector<std::string> free_;
@@ -128,7 +129,11 @@ TemporaryFolder::~TemporaryFolder() {
 
 ScratchPostgres::ScratchPostgres() : name_(databases().lend()), url_(with_database(server_url(), name_)) {}
 
-ScratchPostgres::~ScratchPostgres() { databases().take_back(name_); }
+ScratchPostgres::~ScratchPostgres() {
+  if (!name_.empty()) databases().take_back(name_);
+}
+
+void ScratchPostgres::drop() { Databases::drop(std::exchange(name_, {})); }
 
 std::unique_ptr<TestDatabase> TestDatabase::sqlite(Env env, SqliteOptions options) {
   std::unique_ptr<TestDatabase> out(new TestDatabase);

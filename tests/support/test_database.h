@@ -36,6 +36,9 @@ class ScratchPostgres {
   // For PostgresOptions::url; also what a second program would be started with.
   const std::string& url() const { return url_; }
 
+  // From here on nobody can connect to it.
+  void drop();
+
  private:
   std::string name_;
   std::string url_;
