@@ -120,14 +120,10 @@ bool Runner::run_one() {
       trust(id);
       put_back(std::move(ready.saga), after);
     } else {
-      let_go(id);
-      adrift_ = true;  // a claim without an answer may have made it ours again meanwhile
-      look_at(Duration::zero());
+      drop_outdated(id);
     }
   } catch (const Stale&) {
-    let_go(id);
-    adrift_ = true;  // the other may be this worker itself, by a claim without an answer
-    look_at(Duration::zero());
+    drop_outdated(id);
     env_.observer.count("sagas_lost_to_others_total");
   } catch (const std::exception& error) {
     try_again_later(std::move(ready.saga), error);
@@ -152,6 +148,18 @@ void Runner::let_go(const std::string& id) {
   std::lock_guard lock(mutex_);
   held_.erase(id);
   suspects_.erase(id);
+}
+
+// What was in hand of it is not what the table has. A claim whose answer was lost may have made it this
+// worker's again: it is looked for, unless a later claim has brought it already, which goes on with it.
+void Runner::drop_outdated(const std::string& id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (std::ranges::any_of(ready_, [&](const Ready& ready) { return ready.saga->row.id == id; })) return;
+  }
+  let_go(id);
+  adrift_ = true;
+  look_at(Duration::zero());
 }
 
 // In this order: a poll in between would take the row for one that is in hand.

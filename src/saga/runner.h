@@ -116,6 +116,7 @@ class Runner {
   void park_unreadable(tables::saga::Row row, const std::string& why);
   std::vector<std::string> held();
   void let_go(const std::string& id);
+  void drop_outdated(const std::string& id);
   // As above, where its row may be there and be ours.
   void give_up(const std::string& id);
   // Of claimed sagas, the suspects that find no place beside those in hand are given back; `admitted` are the others.
