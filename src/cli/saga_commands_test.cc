@@ -226,7 +226,7 @@ TEST_F(CheckCommandTest, EachServicesHistoryIsCheckedByItself) {
 }
 
 TEST_F(CheckCommandTest, AFileThatCannotBeReadIsToldByItsName) {
-  EXPECT_THROW(check(parse({"check", (folder_.path() / "none").string()})), NotFound);
+  EXPECT_THROW(check(parse({"check", (folder_.path() / "none").string()})), Invalid);
   EXPECT_THROW(check(parse({"check", file("{broken}\n")})), Invalid);
 }
 

@@ -294,15 +294,17 @@ void SqliteDatabase::undo() {
 
 void SqliteDatabase::stop(const std::string& cause) {
   if (stopped_) return;
-  const std::string text = "a sync or write of " + file_name() + " failed (" + cause +
-                           "): nothing is written any more until the process is started again; see to the disk first";
+  // Whoever may ask whether the process is ready is told this; the cause names paths, and is for the log.
+  const std::string text = "a sync or write of " + file_name() +
+                           " failed: nothing is written any more until the process is started again; see to the disk "
+                           "first";
   stopped_ = std::make_exception_ptr(Unavailable("WRITER_STOPPED", text));
   {
     const std::lock_guard lock(health_mutex_);
     health_ = {text, true};
   }
   env_.observer.count("store_writer_stopped_total");
-  env_.observer.log(Observer::Level::critical, text, file_fields("WRITER_STOPPED"));
+  env_.observer.log(Observer::Level::critical, text, file_fields("WRITER_STOPPED") + ",\"error\":" + to_json(cause));
 }
 
 // Said when it begins and when it is over.

@@ -41,7 +41,10 @@ struct Blame {
   bool sure = false;   // the last count came from a crash note
   bool is_condemned() const { return counted >= kCountsMax && counted > parked_at; }
   // Kills that come from outside come in storms: the next time alone should be after this one.
-  Duration pause() const { return counted == 0 || sure ? Duration::zero() : counted == 1 ? 5s : 25s; }
+  Duration pause() const {
+    if (counted == 0 || sure || is_condemned()) return Duration::zero();
+    return counted == 1 ? 5s : 25s;
+  }
 };
 
 std::map<std::string, Blame, std::less<>> find(Transaction& tx, Kind kind, std::span<const std::string> ids);
