@@ -70,9 +70,9 @@ TEST_P(PlaceOrder, WhatIsSoldOutIsNotWorthTryingAgain) {
 
 TEST_P(PlaceOrder, WhatOthersOnlyHoldIsBusyAndSaysByWhom) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":200})");
+  provider(R"({"latencyMs":1500})");
   const auto first = place("lamp", 4);
-  const auto second = place("lamp", 3, R"(,"whenBusy":"reject")");
+  const auto second = ended(place("lamp", 3, R"(,"whenBusy":"reject")").id);
   EXPECT_EQ(second.status, Status::FAILED);
   ASSERT_TRUE(second.reason);
   EXPECT_EQ(second.reason->code, "BUSY");
@@ -81,7 +81,8 @@ TEST_P(PlaceOrder, WhatOthersOnlyHoldIsBusyAndSaysByWhom) {
   EXPECT_EQ(metrics_.of("order_rejected_busy_total"), 1);
   EXPECT_EQ(metrics_.of("order_rejected_sold_out_total"), 0);
   EXPECT_EQ(ended(first.id).status, Status::CONFIRMED);
-  const auto third = place("lamp", 3);
+  const auto third = ended(place("lamp", 3).id);
+  ASSERT_TRUE(third.reason);
   EXPECT_EQ(third.reason->code, "SOLD_OUT") << "the units are sold now";
   expect_invariants();
 }
