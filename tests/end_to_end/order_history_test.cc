@@ -24,7 +24,7 @@ TEST_P(OrderHistory, OverlappingOrdersOfOneProductCorruptNothing) {
 
 TEST_P(OrderHistory, AnOrderThatBeginsBesideOneThatIsUndoneHasSeenNothingOfIt) {
   offer("lamp", 100);
-  provider(R"({"latencyMs":1000,"declineRate":1})");
+  provider(R"({"latencyMs":250,"declineRate":1})");
   const auto undone = place("lamp", 2);
   const auto beside = place("lamp", 1);
   EXPECT_EQ(product("lamp").reserved, 3);
@@ -35,7 +35,7 @@ TEST_P(OrderHistory, AnOrderThatBeginsBesideOneThatIsUndoneHasSeenNothingOfIt) {
 
 TEST_P(OrderHistory, WhoIsRefusedBecauseOfUnitsThatComeBackWasToldSo) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":2000,"declineRate":1})");
+  provider(R"({"latencyMs":250,"declineRate":1})");
   const auto holder = place("lamp", 3);
   EXPECT_EQ(reason_of(ended(place("lamp", 3, R"(,"whenBusy":"reject")").id)), "BUSY");
   EXPECT_EQ(reason_of(ended(place("lamp", 6).id)), "SOLD_OUT");

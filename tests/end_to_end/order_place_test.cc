@@ -70,7 +70,7 @@ TEST_P(PlaceOrder, WhatIsSoldOutIsNotWorthTryingAgain) {
 
 TEST_P(PlaceOrder, WhatOthersOnlyHoldIsBusyAndSaysByWhom) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":1500})");
+  provider(R"({"latencyMs":200})");
   const auto first = place("lamp", 4);
   const auto second = ended(place("lamp", 3, R"(,"whenBusy":"reject")").id);
   EXPECT_EQ(second.status, Status::FAILED);
