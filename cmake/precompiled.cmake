@@ -19,11 +19,14 @@ if(SKALD_PRECOMPILE)
   foreach(library Boost::json fmt::fmt)
     list(APPEND flags "-D$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,$<SEMICOLON>-D>")
   endforeach()
-  # Without times: the cache may bring what another clone compiled.
+  list(PREPEND flags ${CMAKE_CXX_COMPILER})
+  list(APPEND flags ${options} -std=c++${CMAKE_CXX_STANDARD}
+       "$<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>" -x c++-header precompiled.h)
+  # It names this folder, so the cache may not bring it from another one. What is compiled with it is known to the cache
+  # by the text beside it (CCACHE_PCH_EXTSUM), which is the same in every clone.
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/precompiled.pch DEPENDS precompiled.h DEPFILE precompiled.d VERBATIM
-    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER} ${flags} ${options} -std=c++${CMAKE_CXX_STANDARD}
-            "$<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>" -Xclang -fno-pch-timestamp
-            -MD -MT precompiled.pch -MF precompiled.d -x c++-header -c precompiled.h -o precompiled.pch
+    COMMAND ${flags} -E -P -o precompiled.pch.sum
+    COMMAND ${flags} -Xclang -fno-pch-timestamp -MD -MT precompiled.pch -MF precompiled.d -c -o precompiled.pch
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR} COMMAND_EXPAND_LISTS COMMENT "Building precompiled.pch")
   add_custom_target(skald_precompiled DEPENDS ${CMAKE_BINARY_DIR}/precompiled.pch)
 endif()

@@ -9,7 +9,7 @@ symbolizer=external_symbolizer_path=/usr/bin/addr2line
 export ASAN_OPTIONS=$symbolizer TSAN_OPTIONS=$symbolizer UBSAN_OPTIONS=print_stacktrace=1:$symbolizer
 
 # One cache for every preset and clone: paths count from the root.
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1
 
 say() { printf 'skald: %s\n' "$*" >&2; }
 

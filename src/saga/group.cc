@@ -116,8 +116,8 @@ After Group::run_steps() {
     ++trial_.ran;
     if (std::exchange(turned_back_, false)) continue;
     trial_.rollback_undoes_all = trial_.rollback_undoes_all && what.step->undone_by_rollback;
-    const bool full =
-        trial_.ran >= trial_.ends_after.value_or(limits_.steps) || env_.clock.steady() - begun > limits_.time;
+    const bool full = trial_.ran >= trial_.ends_after.value_or(limits_.steps) ||
+                      env_.clock.steady() - begun > (saga_.newborn ? limits_.first : limits_.time);
     const bool boundary = what.step->commits && what.act == Next::Act::run;
     if ((full || boundary) && next(definition, saga_.progress, saga_.state.get()).act != Next::Act::finish)
       return After::go_on;

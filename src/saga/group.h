@@ -17,6 +17,7 @@ namespace skald::saga {
 struct GroupLimits {
   int steps = 16;
   Duration time = 20ms;
+  Duration first = 1s;  // instead, of the first transaction: whoever starts the saga waits for what that can tell
   // With an undo, a call without an answer, or a step behind the pivot that keeps failing: then a person is called.
   Duration patience = std::chrono::minutes(5);
   // When a saga that was parked because it kills its workers is tried again; then a person is left with it.

@@ -1,6 +1,7 @@
 #include "saga/runner.h"
 
 #include "saga/saga_fixture.h"
+#include "support/hand_clock.h"
 
 namespace skald::saga {
 namespace {
@@ -23,6 +24,40 @@ TEST_P(RunnerTest, LocalStepsThatAreReadyShareOneTransaction) {
   EXPECT_EQ(done.status, SagaStatus::COMPLETED) << "with its first commit";
   EXPECT_EQ(statuses(view(done.id)), (Lines{"a DONE", "b DONE"}));
   EXPECT_EQ(effects("a") + effects("b"), 2);
+}
+
+// A machine so busy that each step takes longer than a transaction should.
+class SlowSteps : public RunnerTest {
+ protected:
+  SlowSteps() {
+    know(trip_);
+    runner_ = std::make_unique<Runner>(Env{slow_, *random_, spans_}, db(), registry_,
+                                       RunnerHooks{[] { return std::string("w1"); }, {}, {}, {}, {}});
+  }
+  test::HandClock slow_;
+  Duration each_ = 30ms;
+  Saga<Trip> trip_ = Saga<Trip>("trip")
+                         .local("a", [this](Local&, Trip&) { slow_.advance(each_); })
+                         .nothing_to_undo()
+                         .local("b", [this](Local&, Trip&) { slow_.advance(each_); })
+                         .nothing_to_undo()
+                         .local("c", refuses())
+                         .nothing_to_undo();
+};
+INSTANTIATE_TEST_SUITE_P(Both, SlowSteps, testing::Values(Dialect::sqlite, Dialect::postgres), dialect_name);
+
+TEST_P(SlowSteps, OfANewSagaAreToldToItsStarter) {
+  const Started begun = start(trip_);
+  EXPECT_EQ(begun.status, SagaStatus::COMPENSATED);
+  ASSERT_TRUE(begun.error);
+  EXPECT_EQ(begun.error->code, "NO");
+}
+
+TEST_P(SlowSteps, HoldUpNobodyForSeconds) {
+  each_ = 600ms;
+  EXPECT_EQ(start(trip_).status, SagaStatus::RUNNING);
+  settle(*runner_);
+  EXPECT_EQ(rows_in("skald_saga WHERE live = 1"), 0);
 }
 
 TEST_P(RunnerTest, ARefusalUndoesInReverseInTheSameTransaction) {

@@ -14,20 +14,23 @@ INSTANTIATE_TEST_SUITE_P(Both, OrderHistory, testing::Values(Dialect::sqlite, Di
 
 TEST_P(OrderHistory, OverlappingOrdersOfOneProductCorruptNothing) {
   offer("lamp", 100);
-  provider(R"({"latencyMs":250})");
+  sandbox_.hold_back();
   std::vector<std::string> ids;
   for (int i = 0; i < 6; ++i) ids.push_back(place("lamp", 1 + i % 3).id);
   EXPECT_GT(product("lamp").reserved, 3) << "they overlap";
+  sandbox_.let_go();
   for (const auto& id : ids) EXPECT_EQ(ended(id).status, Status::CONFIRMED);
   expect_invariants();
 }
 
 TEST_P(OrderHistory, AnOrderThatBeginsBesideOneThatIsUndoneHasSeenNothingOfIt) {
   offer("lamp", 100);
-  provider(R"({"latencyMs":250,"declineRate":1})");
+  provider(R"({"declineRate":1})");
+  sandbox_.hold_back();
   const auto undone = place("lamp", 2);
   const auto beside = place("lamp", 1);
   EXPECT_EQ(product("lamp").reserved, 3);
+  sandbox_.let_go();
   EXPECT_EQ(ended(undone.id).status, Status::FAILED);
   ended(beside.id);
   expect_invariants();
@@ -35,10 +38,12 @@ TEST_P(OrderHistory, AnOrderThatBeginsBesideOneThatIsUndoneHasSeenNothingOfIt) {
 
 TEST_P(OrderHistory, WhoIsRefusedBecauseOfUnitsThatComeBackWasToldSo) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":250,"declineRate":1})");
+  provider(R"({"declineRate":1})");
+  sandbox_.hold_back();
   const auto holder = place("lamp", 3);
   EXPECT_EQ(reason_of(ended(place("lamp", 3, R"(,"whenBusy":"reject")").id)), "BUSY");
   EXPECT_EQ(reason_of(ended(place("lamp", 6).id)), "SOLD_OUT");
+  sandbox_.let_go();
   EXPECT_EQ(ended(holder.id).status, Status::FAILED);
   expect_invariants();
 }
@@ -46,11 +51,12 @@ TEST_P(OrderHistory, WhoIsRefusedBecauseOfUnitsThatComeBackWasToldSo) {
 TEST_P(OrderHistory, ACancellationBesidePlacementsCorruptsNothing) {
   offer("lamp", 100);
   const auto order = ended(place("lamp", 2).id);
-  provider(R"({"latencyMs":250})");
+  sandbox_.hold_back();
   const auto before = place("lamp", 1);
   EXPECT_EQ(call("POST", "/order/orders/" + order.id + "/cancel").status, 202);
   const auto after = place("lamp", 1, R"(,"lock":"exclusive")");
   EXPECT_EQ(call("POST", "/order/orders/" + before.id + "/cancel").status, 202) << "waits for its placement's end";
+  sandbox_.let_go();
   becomes(order.id, Status::CANCELLED);
   becomes(before.id, Status::CANCELLED);
   EXPECT_EQ(ended(after.id).status, Status::CONFIRMED);

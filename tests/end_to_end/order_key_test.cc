@@ -56,7 +56,6 @@ TEST_P(OrderKeys, AnOrderWhoseAnswerWasLostIsFoundAgain) {
 
 TEST_P(OrderKeys, ACancellationIsAnsweredOnceAndFoundAgainWhereItsAnswerWasLost) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":50})");
   const std::string id = ended(place("lamp", 2).id).id, path = "/order/orders/" + id + "/cancel";
   const auto first = post(path, "{}");
   EXPECT_EQ(first.status, 202) << first.body;
@@ -76,12 +75,13 @@ TEST_P(OrderKeys, ACancellationIsAnsweredOnceAndFoundAgainWhereItsAnswerWasLost)
 TEST_P(OrderKeys, WhatWasRefusedMayBeTriedAgainUnderItsKey) {
   EXPECT_EQ(code_of(post("/order/orders", kOneLamp)), "PRODUCT_NOT_FOUND");
   offer("lamp", 5);
-  provider(R"({"latencyMs":200})");
+  sandbox_.hold_back();
   const auto holder = place("lamp", 1, R"(,"lock":"exclusive")");
   const std::string hasty = R"({"sku":"lamp","quantity":1,"lock":"exclusive","whenBusy":"reject"})";
   const auto busy = post("/order/orders", hasty);
   EXPECT_EQ(busy.status, 409) << busy.body;
   EXPECT_EQ(code_of(busy), "BUSY");
+  sandbox_.let_go();
   EXPECT_EQ(ended(holder.id).status, Status::CONFIRMED);
   until([&] { return rows("SELECT COUNT(*) FROM skald_lock") == 0; }, "the holder's end");
   EXPECT_EQ(ended(id_of(post("/order/orders", hasty))).status, Status::CONFIRMED);

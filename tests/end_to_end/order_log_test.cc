@@ -69,12 +69,12 @@ TEST_P(OrderLog, TellsWhyAnOrderFailedAndThatItIsCompensated) {
 
 TEST_P(OrderLog, TellsThatWhatAnOrderWantsIsBusyAndThatAPriceHasChanged) {
   offer("lamp", 5, 100);
-  provider(R"({"latencyMs":500})");  // never answers in time: the holder holds on
+  sandbox_.hold_back();
   place("lamp", 5);
   const auto waiting = place("lamp", 2);
   until([&] { return is_told(waiting, "what a saga needs is busy: it tries again BUSY"); }, "that it waits");
   EXPECT_EQ(call("POST", "/order/products/lamp/price", R"({"price":120})").status, 200);
-  provider(R"({"latencyMs":0})");
+  sandbox_.let_go();
   EXPECT_EQ(call("POST", "/order/products/lamp/restock", R"({"quantity":2})").status, 200);
   until([&] { return is_told(waiting, "what a saga has read has changed: it reads again PRICE_CHANGED"); },
         "that its price has changed");

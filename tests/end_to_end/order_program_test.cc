@@ -38,7 +38,7 @@ class OrderProgram : public testing::Test {
   std::string place_and_kill() {
     const auto server = serve();
     offer(*server);
-    EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":300})").status, 200);
+    EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":2000})").status, 200);
     std::string id = place(*server);
     server->kill_hard();
     return id;
@@ -82,7 +82,7 @@ TEST_F(OrderProgram, AnAcceptedCancelOutlivesTheServerThatIsKilledBeforeItBegins
   {
     const auto server = serve();
     offer(*server);
-    EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":300})").status, 200);
+    EXPECT_EQ(server->request("PUT", "/order/provider", R"({"latencyMs":2000})").status, 200);
     id = place(*server);
     const HttpAnswer accepted =
         server->request("POST", "/order/orders/" + id + "/cancel", R"({"reason":"changed my mind"})");

@@ -25,9 +25,11 @@ TEST_P(OrderReasons, OutliveTheSagaThatFailed) {
   const auto sold_out = place("lamp", 6);
   provider(R"({"declineRate":1})");
   const auto declined = ended(place("lamp", 1).id);
-  provider(R"({"declineRate":0,"latencyMs":250})");
+  provider(R"({"declineRate":0})");
+  sandbox_.hold_back();
   place("lamp", 4);
   const auto busy = ended(place("lamp", 3, R"(,"whenBusy":"reject")").id);
+  sandbox_.let_go();
   forget_sagas();
   for (const auto& before : {sold_out, declined, busy}) {
     const auto after = show(before.id);

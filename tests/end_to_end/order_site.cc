@@ -70,6 +70,7 @@ class SandboxProvider::Tampering final : public Router {
     real_.act(std::move(path), access, std::move(doc), [&provider = provider_, handler](const Request& request) {
       const auto wrong = provider.next_wrong_answer();
       if (wrong && wrong->gate) wrong->gate->wait();
+      if (const auto held = provider.held()) held->wait();
       if (!wrong || wrong->status == 0) return handler(request);
       if (wrong->takes_effect) handler(request);
       return Response{wrong->status, wrong->body, "application/json", {}};
@@ -92,6 +93,22 @@ void SandboxProvider::answer_wrongly(WrongAnswer answer) {
 bool SandboxProvider::has_answered_wrongly() const {
   const std::lock_guard lock(mutex_);
   return wrong_.empty();
+}
+
+void SandboxProvider::hold_back() {
+  const std::lock_guard lock(mutex_);
+  if (!held_) held_ = std::make_shared<Gate>();
+}
+
+void SandboxProvider::let_go() {
+  const std::lock_guard lock(mutex_);
+  if (held_) held_->open();
+  held_.reset();
+}
+
+std::shared_ptr<Gate> SandboxProvider::held() const {
+  const std::lock_guard lock(mutex_);
+  return held_;
 }
 
 std::optional<WrongAnswer> SandboxProvider::next_wrong_answer() {
@@ -142,7 +159,11 @@ std::int64_t SandboxProvider::charges() const {
 }
 
 OrderTest::OrderTest(Options options) : options_(std::move(options)) { open(); }
-OrderTest::~OrderTest() { engine_->stop(1s); }
+OrderTest::~OrderTest() {
+  sandbox_.let_go();
+  engine_->stop(1s);
+}
+
 
 void OrderTest::open() {
   Database& db = **db_;

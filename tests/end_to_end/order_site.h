@@ -66,14 +66,19 @@ class SandboxProvider {
   // To the next such requests, one each.
   void answer_wrongly(WrongAnswer answer);
   bool has_answered_wrongly() const;  // as often as it was told to
+  // From now on charges and refunds wait, unanswered and without effect, until they are let go.
+  void hold_back();
+  void let_go();
 
  private:
   class Tampering;
   std::int64_t sum(const std::string& status) const;
   std::optional<WrongAnswer> next_wrong_answer();
+  std::shared_ptr<Gate> held() const;
 
   mutable std::mutex mutex_;
   std::deque<WrongAnswer> wrong_;
+  std::shared_ptr<Gate> held_;
 
   std::unique_ptr<TestDatabase> db_;
   http::Routes routes_;
@@ -88,7 +93,7 @@ class OrderTest : public testing::TestWithParam<Dialect> {
   struct Options {
     bool record_history = false;  // expect_invariants() has the checker look at it, too
     std::string provider = {};    // its URL; empty: the sandbox
-    Duration call_timeout = 300ms;
+    Duration call_timeout = 10s;  // for a provider that answers when the test lets it
     Duration deadline = 60s;
   };
   explicit OrderTest(Options options);
@@ -111,7 +116,7 @@ class OrderTest : public testing::TestWithParam<Dialect> {
   std::string anomalies();
   std::int64_t rows(const std::string& sql);
   // Until `ready` says so; fails after `patience`.
-  void until(const std::function<bool()>& ready, const std::string& what, Duration patience = 10s);
+  void until(const std::function<bool()>& ready, const std::string& what, Duration patience = 30s);
   SagaView saga(const std::string& id);
   // Another process on the same data, after this one is gone.
   void restart_engine();

@@ -54,22 +54,37 @@ class TwoProcesses : public testing::Test {
       rest(2ms);
     }
   }
-  // Somebody is at the lamp: whoever orders one waits for its row until the gate opens.
-  std::future<void> hold_lamp() {
-    auto held = std::make_shared<std::promise<void>>();
-    auto holding = std::async(std::launch::async, [this, held] {
-      own_->write("hold", [&](Transaction& tx) {
-        tx.query("SELECT 1 FROM order_product WHERE sku = 'lamp' FOR UPDATE");
-        held->set_value();
-        gate_->wait();
+  // Somebody is at what `sql` locks: others wait for it until it is let go, or this ends.
+  class Holder {
+   public:
+    Holder(Database& db, std::string_view sql) {
+      const auto held = std::make_shared<std::promise<void>>();
+      done_ = std::async(std::launch::async, [&db, sql, held, gate = gate_] {
+        db.write("hold", [&](Transaction& tx) {
+          tx.query(sql);
+          held->set_value();
+          gate->wait();
+        });
       });
-    });
-    held->get_future().wait();
-    return holding;
-  }
-  std::int64_t waiters() {
+      held->get_future().wait();
+    }
+    ~Holder() { gate_->open(); }
+    void let_go() {
+      gate_->open();
+      done_.get();
+    }
+
+   private:
+    std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+    std::future<void> done_;
+  };
+  static constexpr std::string_view kTheLamp = "SELECT 1 FROM order_product WHERE sku = 'lamp' FOR UPDATE";
+  static constexpr std::string_view kTheKey = "SELECT 1 FROM skald_api_key FOR UPDATE";
+
+  bool somebody_waits_for_the_lamp() {
     return count(
-        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'");
+               "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() "
+               "AND wait_event_type = 'Lock' AND query LIKE '%order_product%'") == 1;
   }
   void expect_one_order(Process& at, const std::string& id) {
     until([&] { return count("SELECT COUNT(*) FROM order_record WHERE status = 'PENDING'") == 0; }, "the order's end");
@@ -85,7 +100,6 @@ class TwoProcesses : public testing::Test {
   ScratchPostgres server_;
   std::unique_ptr<Database> own_ =
       open_postgres(env_, {.url = server_.url(), .connections = 4, .idle_in_transaction_timeout = 60s});
-  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
 const char* const kLampOffered = R"({"sku":"lamp","name":"a lamp","price":100,"currency":"EUR","stock":5})";
@@ -93,16 +107,15 @@ const char* const kLampOffered = R"({"sku":"lamp","name":"a lamp","price":100,"c
 TEST_F(TwoProcesses, WhoGivesUpWaitingForRowLocksLeavesTheKeyToTheOneThatStillWaits) {
   const auto first = process(60s), second = process(100ms);
   ASSERT_EQ(first->call("POST", "/order/products", kLampOffered).status, 201);
-  auto holding = hold_lamp();
+  Holder holder(*own_, kTheLamp);
   auto waiting = std::async(std::launch::async, [&] { return first->place(); });
-  until([&] { return waiters() == 1; }, "the first request waits for the lamp");
+  until([&] { return somebody_waits_for_the_lamp(); }, "the first request waits for the lamp");
   for (int i = 0; i < 2; ++i) {
     const Response refused = second->place();
     ASSERT_EQ(refused.status, 409) << "another order: " << refused.body;
     EXPECT_EQ(code_of(refused), "LOCK_TIMEOUT");
   }
-  gate_->open();
-  holding.get();
+  holder.let_go();
   const Response placed = waiting.get();
   ASSERT_EQ(placed.status, 202) << placed.body;
   EXPECT_EQ(second->place().body, placed.body);
@@ -113,13 +126,12 @@ TEST_F(TwoProcesses, WhoGivesUpWaitingForRowLocksLeavesTheKeyToTheOneThatStillWa
 TEST_F(TwoProcesses, ARequestThatGivesUpWaitingItselfIsFoundByTheOther) {
   const auto first = process(100ms), second = process(60s);
   ASSERT_EQ(first->call("POST", "/order/products", kLampOffered).status, 201);
-  auto holding = hold_lamp();
+  Holder holder(*own_, kTheLamp);
   const Response placed = first->place();  // its order is begun, and tried again
   ASSERT_EQ(placed.status, 202) << placed.body;
   auto elsewhere = std::async(std::launch::async, [&] { return second->place(); });
   EXPECT_EQ(first->place().body, placed.body);
-  gate_->open();
-  holding.get();
+  holder.let_go();
   EXPECT_EQ(elsewhere.get().body, placed.body);
   EXPECT_EQ(count("SELECT COUNT(*) FROM order_record"), 1);
 }
@@ -131,18 +143,9 @@ TEST_F(TwoProcesses, AnOrderWithoutAnAnswerIsFoundThoughSomebodyGaveUpWaitingInB
   const std::string id = from_json<OrderView>(first->place().body).id;
   expect_one_order(*first, id);
   own_->write("forget", [](Transaction& tx) { tx.execute("UPDATE skald_api_key SET status = 0"); });
-  std::promise<void> held;
-  auto holding = std::async(std::launch::async, [&] {
-    own_->write("hold", [&](Transaction& tx) {
-      tx.execute("UPDATE skald_api_key SET created_at = created_at");
-      held.set_value();
-      gate_->wait();
-    });
-  });
-  held.get_future().wait();
+  Holder holder(*own_, kTheKey);
   EXPECT_EQ(code_of(second->place()), "LOCK_TIMEOUT") << "the key's own row is locked";
-  gate_->open();
-  holding.get();
+  holder.let_go();
   EXPECT_EQ(from_json<OrderView>(second->place().body).id, id);
   expect_one_order(*second, id);
 }

@@ -31,9 +31,10 @@ INSTANTIATE_TEST_SUITE_P(Both, OrderVersions, testing::Values(Dialect::sqlite, D
 
 TEST_P(OrderVersions, AnOrderThatSomebodyElseHasChangedIsNotConfirmedOverThat) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":250})");
+  sandbox_.hold_back();
   const auto order = place("lamp", 2);
   meddle(order.id, "+ 1");
+  sandbox_.let_go();
   until_stale(order.saga_id);
   EXPECT_EQ(show(order.id).status, Status::PENDING);
   meddle(order.id, "- 1");
@@ -43,9 +44,11 @@ TEST_P(OrderVersions, AnOrderThatSomebodyElseHasChangedIsNotConfirmedOverThat) {
 
 TEST_P(OrderVersions, NorIsItFailed) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":250,"declineRate":1})");
+  provider(R"({"declineRate":1})");
+  sandbox_.hold_back();
   const auto order = place("lamp", 2);
   meddle(order.id, "+ 1");
+  sandbox_.let_go();
   until_stale(order.saga_id);
   EXPECT_EQ(show(order.id).status, Status::PENDING);
   meddle(order.id, "- 1");
@@ -56,10 +59,11 @@ TEST_P(OrderVersions, NorIsItFailed) {
 TEST_P(OrderVersions, NorCancelled) {
   offer("lamp", 5);
   const auto order = ended(place("lamp", 2).id);
-  provider(R"({"latencyMs":250})");
+  sandbox_.hold_back();
   const Response response = call("POST", "/order/orders/" + order.id + "/cancel");
   ASSERT_EQ(response.status, 202) << response.body;
   meddle(order.id, "+ 1");
+  sandbox_.let_go();
   until_stale(*show(order.id).cancel_saga_id);
   EXPECT_EQ(show(order.id).status, Status::CONFIRMED);
   meddle(order.id, "- 1");
@@ -70,13 +74,14 @@ TEST_P(OrderVersions, NorCancelled) {
 // The second order waits for the first one's product: nobody has its state in memory.
 TEST_P(OrderVersions, AnOrderBegunByAProgramThatRememberedNoVersionEnds) {
   offer("lamp", 5);
-  provider(R"({"latencyMs":200})");
+  sandbox_.hold_back();
   place("lamp", 1, R"(,"lock":"exclusive")");
   const auto order = place("lamp", 1, R"(,"lock":"exclusive")");
   ASSERT_EQ(saga(order.saga_id).status, SagaStatus::WAITING);
   write("UPDATE skald_saga SET state = replace(state, ',\"version\":0', '') WHERE id = $1", order.saga_id);
   ASSERT_EQ(saga(order.saga_id).state.text.find("version"), std::string::npos);
   meddle(order.id, "+ 7");
+  sandbox_.let_go();
   EXPECT_EQ(ended(order.id).status, Status::CONFIRMED);
   expect_invariants();
 }
