@@ -164,7 +164,6 @@ OrderTest::~OrderTest() {
   engine_->stop(1s);
 }
 
-
 void OrderTest::open() {
   Database& db = **db_;
   engine_ = std::make_unique<Engine>(
