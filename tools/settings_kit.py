@@ -261,8 +261,3 @@ def psql(url, statement):
 
 def variable(path):
     return "SKALD_" + path.upper().replace(".", "_")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
