@@ -70,8 +70,12 @@ class Bus {
 
   // Whether several events of a key may be on their way at once: they arrive in the order in
   // which they were sent, and where the sending of one ends other than delivered, so does that
-  // of all later ones of its partition that are on their way.
+  // of all later ones of its key that are on their way.
   virtual bool keeps_order() const { return false; }
+
+  // Whether its receivers run in this process, inside of poll(): they could kill it, so what is sent
+  // to them is claimed before, and what they died of is known after.
+  virtual bool delivers_here() const { return false; }
 
   // The rest is for a bus whose far end may lose what it has acknowledged. Such a bus
   // is *held* then: nothing new goes out until whoever keeps the events has given it

@@ -1,6 +1,7 @@
 #include "bus/failure.h"
 
 #include "base/text.h"
+#include "env/foreign_code.h"
 #include "skald/error.h"
 
 namespace skald {
@@ -13,6 +14,8 @@ std::string short_text(const char* text) { return cut_text(text, 500); }
 
 Outcome outcome_of_current_exception() {
   try {
+    throw;
+  } catch (const EndOfProcess&) {
     throw;
   } catch (const Refused& error) {
     return Outcome::refused(short_text(error.what()));

@@ -15,6 +15,8 @@ enum class Rule {
   fence_raised,               // taking a partition over counts its fence up
   one_in_flight_per_key,      // an event waits for the earlier ones of its key
   failing_head_blocks_key,    // a head in backoff is not overtaken
+  followers_cut_off,          // what is on its way behind an event that was not delivered is not either
+  followers_on_same_bus,      // an event is followed by those of its key that go the same way, by no others
   ids_drawn_under_key_lock,   // sequence numbers are drawn under the key's lock
   pending_read_from_start,    // no cursor outlives a pass
   attempts_capped,            // a failing event reaches the dead letters

@@ -390,7 +390,7 @@ void Relay::Lane::want_pass() {
 void Relay::Lane::begin_pass() {
   scanning = true;
   again = wants_front = false;
-  waiting_keys.clear();
+  held_keys.clear();
   if (seam::holds(Rule::pending_read_from_start)) after = 0;
 }
 

@@ -18,8 +18,8 @@
 // | partition taken from another    | the same for that partition: where its events went is not known |
 // | process dies while giving again | the next owner takes the partition over, and gives again |
 //
-// What goes to a bus that keeps order is not claimed: no code runs for it that could kill its
-// process, until it is settled it is live, its relay alone knows that it is under way, and the
+// What goes to a bus that keeps order and delivers elsewhere is not claimed: no code runs for it that could
+// kill its process, until it is settled it is live, its relay alone knows that it is under way, and the
 // worst that a crash does is that it goes twice. So a pass that finds nothing else writes nothing,
 // and what was delivered is settled together with others a little later, by a commit that need
 // not be synced.
@@ -82,7 +82,7 @@ class Relay {
     bool leaving = false;
     bool scanning = true;  // a pass is under way or wanted
     std::int64_t after = 0;  // where the pass goes on
-    std::unordered_set<std::string> waiting_keys;  // of this pass
+    HeldKeys held_keys;  // of this pass
     bool again = false;  // another pass is wanted after this one
     std::optional<Instant> due;  // the next retry
     std::size_t under_way = 0;
@@ -120,7 +120,7 @@ class Relay {
     tables::outbox::Pending pending;
     Triage work;
     Blames blames;
-    std::unordered_set<std::string> waiting_keys;
+    HeldKeys held_keys;
     std::vector<Span> spans;
     Time now{};
   };
@@ -186,7 +186,7 @@ class Relay {
   std::shared_ptr<const Membership::View> view_ = std::make_shared<Membership::View>();
   std::map<int, Lane> lanes_;
   std::optional<std::vector<Outlet>> outlets_;  // none before the first step: routes come until then
-  bool sends_in_order_ = false;  // to one of them at least
+  bool sends_unclaimed_ = false;  // to one of them at least
   std::unordered_map<std::string, InHand> in_hand_;
   struct Alone {
     std::string id;

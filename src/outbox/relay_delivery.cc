@@ -95,7 +95,7 @@ void Relay::finish(Entry entry, Outcome outcome, Duration took, bool unproven) {
   if (finished_.empty()) settle_at_ = env_.clock.steady() + kSettleWithin;
   const auto lane = lanes_.find(entry.partition);
   // Nothing of its key goes on, not even in a pass that is beyond it already.
-  if (outcome.verdict != Verdict::delivered && lane != lanes_.end()) lane->second.waiting_keys.insert(entry.event.key);
+  if (outcome.verdict != Verdict::delivered && lane != lanes_.end()) lane->second.held_keys[entry.event.key] = nullptr;
   finished_.push_back({std::move(entry), begun, std::move(outcome), took, unproven});
 }
 

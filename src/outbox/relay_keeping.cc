@@ -35,7 +35,7 @@ void Relay::find_outlets() {
   outlets_.emplace();
   for (Bus* bus : routing_.buses()) outlets_->push_back({.bus = bus});
   for (Outlet& outlet : *outlets_) {
-    sends_in_order_ |= outlet.bus->keeps_order();
+    sends_unclaimed_ |= outlet.bus->keeps_order() && !outlet.bus->delivers_here();
     outlet.bus->on_loss([this, &outlet] {
       outlet.left.clear();
       outlet.unread = seam::holds(Rule::lost_tail_given_again) ? owned() : 0;

@@ -113,21 +113,21 @@ bool Relay::run_offered(const Lane& lane, const Entry& entry) {
 // Where a page has nothing but sends that need no claim, nothing is written and no fence locked:
 // the lock would be gone before they are sent.
 bool Relay::scan_sends(Page& page) {
-  if (!sends_in_order_) return false;
+  if (!sends_unclaimed_) return false;
   db_.read([&](Transaction& tx) { sort_out(tx, page, Fences::looked_at); });
   const Triage& work = page.work;
   return work.local.empty() && work.claimed.empty() && work.careful.empty() && work.orphans.empty() && !work.alone &&
-         std::ranges::all_of(work.send, [&](const Entry& entry) { return goes_in_order(entry, routing_); });
+         std::ranges::all_of(work.send, [&](const Entry& entry) { return goes_unclaimed(entry, routing_); });
 }
 
 void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
-  page.waiting_keys.clear();
+  page.held_keys.clear();
   page.pending = tables::outbox::pending(tx, view_->worker, page.positions, page.limit, fences);
   page.now = tx.now();
   const std::uint64_t suspected = suspected_.load();
   for (const auto& position : page.positions) {
-    const auto& keys = lanes_.at(position.partition).waiting_keys;
-    page.waiting_keys.insert(keys.begin(), keys.end());
+    const auto& keys = lanes_.at(position.partition).held_keys;
+    page.held_keys.insert(keys.begin(), keys.end());
     if ((suspected >> position.partition & 1) != 0) page.careful.insert(position.partition);
   }
   std::vector<std::string> marked;
@@ -137,7 +137,7 @@ void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
   const std::size_t room = options_.in_flight_max - std::min(options_.in_flight_max, in_hand_.size());
   page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_,
                       options_.hash_key, page.now, room, page.blames, alone_.has_value(), env_.random.next()},
-                     page.waiting_keys);
+                     page.held_keys);
 }
 
 // May run several times: everything in `page` but its question is made anew.
@@ -149,7 +149,7 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
   complete(tx, page.work.local, false);
   std::vector<std::string> claims;
   for (const Entry& entry : page.work.send)
-    if (!goes_in_order(entry, routing_)) claims.push_back(entry.id);
+    if (!goes_unclaimed(entry, routing_)) claims.push_back(entry.id);
   for (const auto* list : {&page.work.claimed, &page.work.careful})
     for (const Entry& entry : *list) claims.push_back(entry.id);
   if (page.work.alone) {
@@ -171,8 +171,8 @@ void Relay::advance_lanes(const Page& page) {
       lane.due = lane.due ? std::min(*lane.due, at) : at;
     }
   }
-  for (const std::string& key : page.waiting_keys)
-    if (const auto lane = lanes_.find(partition_of(key)); lane != lanes_.end()) lane->second.waiting_keys.insert(key);
+  for (const auto& [key, bus] : page.held_keys)
+    if (const auto lane = lanes_.find(partition_of(key)); lane != lanes_.end()) lane->second.held_keys[key] = bus;
   for (const auto& position : page.positions) {
     Lane& lane = lanes_.at(position.partition);
     if (page.work.no_room.contains(position.partition)) lane.wants_room = true;
@@ -221,7 +221,7 @@ void Relay::begin_work(Page& page) {
   }
   for (Entry& entry : page.work.send) {
     ++entry.attempts;
-    take_in_hand(entry, !goes_in_order(entry, routing_));
+    take_in_hand(entry, !goes_unclaimed(entry, routing_));
     send(entry);
   }
 }

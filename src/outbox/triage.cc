@@ -36,7 +36,7 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   const auto& plan = in.routing.plan(entry);
   // Claimed now, it would spend its attempts on a bus that is known to be down.
   if (plan.route != nullptr && !plan.route->bus->is_ready() && seam::holds(Rule::bus_waited_for)) return Fate::no_bus;
-  if (is_alone(entry) && !goes_in_order(entry, in.routing)) return Fate::alone;
+  if (is_alone(entry) && !goes_unclaimed(entry, in.routing)) return Fate::alone;
   if (!plan.consumers.empty() || plan.route == nullptr) {
     if (plan.route != nullptr) return Fate::careful;  // through its consumers one by one first
     if (entry.crashes > 0) return Fate::grouped;
@@ -52,6 +52,23 @@ bool has_place(const Triage& out, const Entry& entry) {
   return group == (entry.crashes > 0) && (!group || out.claimed.size() < tables::blame::kGroup);
 }
 
+// Null where consumers have it first.
+const Bus* bus_of(const Entry& entry, const Routing& routing) {
+  const auto& plan = routing.plan(entry);
+  return plan.consumers.empty() && plan.route != nullptr ? plan.route->bus : nullptr;
+}
+
+bool may_follow(const Entry& entry, const Bus* held_for, const Routing& routing) {
+  return held_for != nullptr && (held_for == bus_of(entry, routing) || !seam::holds(Rule::followers_on_same_bus));
+}
+
+// One that goes to its bus, or is on its way there.
+void hold_key(const Entry& entry, int failed_attempts, const Routing& routing, HeldKeys& held_keys) {
+  if (goes_unclaimed(entry, routing) || !seam::holds(Rule::one_in_flight_per_key)) return;
+  const bool may_be_followed = goes_in_order(entry, routing) && failed_attempts <= 0 && entry.crashes == 0;
+  held_keys[entry.event.key] = may_be_followed ? bus_of(entry, routing) : nullptr;
+}
+
 }  // namespace
 
 bool goes_in_order(const Entry& entry, const Routing& routing) {
@@ -59,14 +76,20 @@ bool goes_in_order(const Entry& entry, const Routing& routing) {
   return plan.consumers.empty() && plan.route != nullptr && plan.route->bus->keeps_order();
 }
 
-Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_keys) {
+bool goes_unclaimed(const Entry& entry, const Routing& routing) {
+  return goes_in_order(entry, routing) && !routing.plan(entry).route->bus->delivers_here();
+}
+
+Triage triage(const TriageInput& in, HeldKeys& held_keys) {
   Triage out;
   std::vector<Entry> alone;
-  waiting_keys.insert(in.blocked_keys.begin(), in.blocked_keys.end());
+  for (const std::string& key : in.blocked_keys) held_keys[key] = nullptr;
   for (const Entry& entry : in.entries) {
     const std::string& key = entry.event.key;
-    if (waiting_keys.contains(key)) {
+    const auto held = held_keys.find(key);
+    if (held != held_keys.end() && !may_follow(entry, held->second, in.routing)) {
       out.behind.insert(entry.partition);
+      held->second = nullptr;  // by this one now
       continue;
     }
     switch (fate_of(entry, in, out.send.size())) {
@@ -85,8 +108,8 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
       case Fate::careful: out.careful.push_back(entry); break;
       case Fate::send:
         out.send.push_back(entry);
-        if (goes_in_order(entry, in.routing) || !seam::holds(Rule::one_in_flight_per_key)) continue;
-        break;
+        hold_key(entry, entry.attempts, in.routing, held_keys);
+        continue;
       case Fate::alone: alone.push_back(entry); break;
       case Fate::condemned: out.condemned.push_back(entry); break;
       case Fate::orphan: out.orphans.push_back(entry); break;
@@ -95,13 +118,11 @@ Triage triage(const TriageInput& in, std::unordered_set<std::string>& waiting_ke
         if (!out.next_due || entry.next_retry_at < *out.next_due) out.next_due = entry.next_retry_at;
         if (!seam::holds(Rule::failing_head_blocks_key)) continue;
         break;
-      case Fate::under_way:
-        if (goes_in_order(entry, in.routing) || !seam::holds(Rule::one_in_flight_per_key)) continue;
-        break;
+      case Fate::under_way: hold_key(entry, entry.attempts - 1, in.routing, held_keys); continue;
       case Fate::no_room: out.no_room.insert(entry.partition); break;
       case Fate::no_bus: out.no_bus.insert(entry.partition); break;
     }
-    waiting_keys.insert(key);
+    held_keys[key] = nullptr;
   }
   // One at a time, and after each death perhaps another one.
   for (const Entry& entry : alone) out.no_room.insert(entry.partition);

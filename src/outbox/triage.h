@@ -3,14 +3,16 @@
 //
 // An entry may go only where every earlier live entry of its key has gone in the
 // same pass. Local entries of one key may follow each other inside of one
-// transaction; on a bus one entry per key is under way, unless it keeps their order.
+// transaction; on a bus one entry per key is under way, unless it keeps their order. Where
+// its receivers run here, only entries for the same bus follow each other, and one that has
+// failed before or is suspect goes alone: what would be cut off behind it again and again,
+// or suspected with it, waits instead.
 #pragma once
 
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "outbox/routing.h"
@@ -19,12 +21,13 @@
 
 namespace skald::outbox {
 
-// Where one more death of its owner would count against it (store/tables/blame.h). What goes to a bus that keeps order is
-// never claimed, so nobody knows of it what its owners died of.
+// Where one more death of its owner would count against it (store/tables/blame.h).
 inline bool is_alone(const Entry& entry) { return entry.crashes >= tables::blame::kDeathsAlone; }
 
 // Whether it is for a bus alone, which keeps the order of what is on its way together.
 bool goes_in_order(const Entry& entry, const Routing& routing);
+// And no code runs for it in this process: it is never claimed, and nobody asks what its owners died of.
+bool goes_unclaimed(const Entry& entry, const Routing& routing);
 
 using Blames = std::map<std::string, tables::blame::Blame, std::less<>>;
 
@@ -63,7 +66,10 @@ struct TriageInput {
   std::uint64_t chance = 0;  // decides which of several goes alone
 };
 
-// `waiting_keys` lives for one pass: keys that an entry of an earlier page holds.
-Triage triage(const TriageInput& input, std::unordered_set<std::string>& waiting_keys);
+// Keys that an earlier entry holds against all that come behind it, but for those that go to the bus that is named.
+using HeldKeys = std::unordered_map<std::string, const Bus*>;
+
+// `held_keys` lives for one pass, which may have several pages.
+Triage triage(const TriageInput& input, HeldKeys& held_keys);
 
 }  // namespace skald::outbox

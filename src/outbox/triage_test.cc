@@ -14,7 +14,8 @@ class NoBus final : public Bus {
   std::size_t in_flight() const override { return 0; }
   bool is_ready() const override { return ready; }
   bool keeps_order() const override { return ordered; }
-  bool ready = true, ordered = false;
+  bool delivers_here() const override { return here; }
+  bool ready = true, ordered = false, here = false;
 };
 
 class TriageTest : public testing::Test {
@@ -39,8 +40,8 @@ class TriageTest : public testing::Test {
   }
 
   Triage run() {
-    std::unordered_set<std::string> waiting;
-    return triage({entries, blocked, in_hand, careful, routing, "", now, room, blames, alone_in_hand, chance}, waiting);
+    HeldKeys held;
+    return triage({entries, blocked, in_hand, careful, routing, "", now, room, blames, alone_in_hand, chance}, held);
   }
 
   static std::string ids(const std::vector<Entry>& list) {
@@ -76,6 +77,47 @@ TEST_F(TriageTest, OnABusThatKeepsTheirOrderEventsOfAKeyFollowEachOther) {
   entries[1].status = EntryStatus::PENDING;
   room = 1;
   EXPECT_EQ(ids(run().send), "b");
+}
+
+TEST_F(TriageTest, WhereReceiversRunHereOnlyEventsForTheSameBusFollowEachOther) {
+  NoBus other;
+  other.ordered = other.here = bus.ordered = bus.here = true;
+  routing.add(Route{.type = "elsewhere", .bus = &other});
+  for (const char* type : {"local", "elsewhere"}) {
+    entries.clear();
+    add("a", "k", "sent");
+    add("b", "k", "sent");
+    add("c", "k", type);
+    add("d", "k", "sent");
+    add("e", "j", type);
+    const Triage out = run();
+    EXPECT_EQ(ids(out.send) + ids(out.local), "abe") << type;
+    EXPECT_EQ(out.behind.size(), 1u);
+  }
+}
+
+TEST_F(TriageTest, WhereReceiversRunHereWhatHasFailedOrIsSuspectIsFollowedByNone) {
+  bus.ordered = bus.here = true;
+  add("a", "k", "sent", EntryStatus::PROCESSING).attempts = 1;
+  in_hand["a"] = {};
+  add("b", "k", "sent");
+  add("c", "k", "sent");
+  EXPECT_EQ(ids(run().send), "bc");
+  entries[1].status = EntryStatus::FAILED;
+  EXPECT_EQ(ids(run().send), "bc") << "cut off before, and not by a fault of its own";
+  entries[1].attempts = 1;
+  EXPECT_EQ(ids(run().send), "b");
+  entries[0].attempts = 2;
+  EXPECT_EQ(ids(run().send), "") << "it is being tried again";
+  entries[0].attempts = 1;
+  entries[0].crashes = 1;
+  EXPECT_EQ(ids(run().send), "") << "it was in the hands of one that died";
+  in_hand.clear();
+  entries[0].status = EntryStatus::PENDING;
+  entries[0].attempts = 0;
+  EXPECT_EQ(ids(run().send), "a");
+  entries[0].crashes = tables::blame::kDeathsAlone;
+  EXPECT_EQ(run().alone->id, "a") << "what runs here is claimed, so deaths are known";
 }
 
 TEST_F(TriageTest, SendsOneEventPerKeyAtATime) {

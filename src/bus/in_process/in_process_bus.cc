@@ -3,8 +3,10 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "bus/failure.h"
+#include "env/seam.h"
 #include "skald/error.h"
 
 namespace skald {
@@ -26,6 +28,8 @@ Outcome handed(const InProcessBus::Subscriber& subscriber, std::span<const Messa
     return outcome_of_current_exception();
   }
 }
+
+Outcome behind_a_failure() { return Outcome::cut_off("an earlier event of its key was not delivered"); }
 
 }  // namespace
 
@@ -52,12 +56,30 @@ void InProcessBus::poll(Duration wait, std::span<const int> wake) {
   }
   std::vector<Outcome> outcomes(messages.size());
   deliver(messages, outcomes);
-  for (std::size_t i = 0; i < callers.size(); ++i) ended_.push_back({std::move(callers[i]), std::move(outcomes[i])});
+  end(std::move(messages), std::move(callers), std::move(outcomes));
   while (!ended_.empty()) {
     Ended ended = std::move(ended_.front());
     ended_.pop_front();
     ended.done(std::move(ended.outcome));
   }
+}
+
+// Whatever a subscriber said to it: what comes behind one that is not delivered comes again behind it.
+void InProcessBus::end(std::vector<Message> messages, std::vector<Done> callers, std::vector<Outcome> outcomes) {
+  std::unordered_set<std::string> broken;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const std::string& key = messages[i].event.key;
+    if (broken.contains(key) && seam::holds(seam::Rule::followers_cut_off)) outcomes[i] = behind_a_failure();
+    else if (outcomes[i].verdict != Verdict::delivered) broken.insert(key);
+    ended_.push_back({std::move(callers[i]), std::move(outcomes[i])});
+  }
+  if (broken.empty()) return;
+  std::deque<Queued> left;
+  for (Queued& queued : queue_) {
+    if (broken.contains(queued.message.event.key)) ended_.push_back({std::move(queued.done), behind_a_failure()});
+    else left.push_back(std::move(queued));
+  }
+  queue_ = std::move(left);
 }
 
 void InProcessBus::deliver(std::span<const Message> messages, std::span<Outcome> outcomes) const {
@@ -72,8 +94,12 @@ void InProcessBus::deliver(std::span<const Message> messages, std::span<Outcome>
     if (wanted.empty()) continue;
     const Outcome together = handed(subscription.subscriber, wanted);
     const bool alone = together.verdict != Verdict::delivered && wanted.size() > 1;
+    std::unordered_set<std::string> broken;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::string& key = wanted[i].event.key;
+      if (broken.contains(key) && seam::holds(seam::Rule::followers_cut_off)) continue;
       const Outcome outcome = alone ? handed(subscription.subscriber, {&wanted[i], 1}) : together;
+      if (outcome.verdict != Verdict::delivered) broken.insert(key);
       Outcome& worst = outcomes[places[i]];
       if (worst.verdict == Verdict::delivered ||
           (worst.verdict == Verdict::refused && outcome.verdict == Verdict::retry))

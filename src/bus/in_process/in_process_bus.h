@@ -4,8 +4,9 @@
 //   bus.subscribe("slot.*", [&](std::span<const Message> events) { course.land(events); return Outcome::ok(); });
 //
 // Not thread safe, like every Bus. Subscribers run inside of poll(), on its
-// thread, and get the events in the order of send(), as many together as there are. An
-// event that nobody subscribed to counts as delivered.
+// thread, and get the events in the order of send(), as many together as there are; behind
+// one that is not delivered, those of its key are cut off. An event that nobody subscribed
+// to counts as delivered.
 #pragma once
 
 #include <deque>
@@ -21,7 +22,7 @@ namespace skald {
 class InProcessBus final : public Bus {
  public:
   // Where several events do not go well together, each is handed over again alone: one
-  // bad event harms no other.
+  // bad event harms none but those that must come after it.
   using Subscriber = std::function<Outcome(std::span<const Message>)>;
 
   // One poll() hands out at most this many, so that a caller with a deadline
@@ -42,6 +43,8 @@ class InProcessBus final : public Bus {
   void send(Message message, Done done) override;
   void poll(Duration wait, std::span<const int> wake = {}) override;
   std::size_t in_flight() const override { return queue_.size() + ended_.size(); }
+  bool keeps_order() const override { return true; }
+  bool delivers_here() const override { return true; }
 
  private:
   struct Subscription {
@@ -60,6 +63,7 @@ class InProcessBus final : public Bus {
   };
 
   void deliver(std::span<const Message> messages, std::span<Outcome> outcomes) const;
+  void end(std::vector<Message> messages, std::vector<Done> callers, std::vector<Outcome> outcomes);
 
   std::vector<Subscription> subscriptions_;
   std::deque<Queued> queue_;

@@ -110,11 +110,49 @@ TEST_F(InProcessBusTest, OneBadEventAmongManyHarmsNoOther) {
     return Outcome::ok();
   });
   std::vector<Verdict> verdicts;
-  for (const char* id : {"0", "1", "2"})
-    bus_.send(make_message(id), [&](const Outcome& outcome) { verdicts.push_back(outcome.verdict); });
+  for (const char* id : {"0", "1", "2"}) {
+    Message message = make_message(id);
+    message.event.key = id;
+    bus_.send(message, [&](const Outcome& outcome) { verdicts.push_back(outcome.verdict); });
+  }
   bus_.poll(1h);
   EXPECT_THAT(landed, ::testing::ElementsAre("0", "2"));
   EXPECT_THAT(verdicts, ::testing::ElementsAre(Verdict::delivered, Verdict::refused, Verdict::delivered));
+}
+
+// For none of its subscribers; and what is sent later than that goes on.
+TEST_F(InProcessBusTest, WhatComesBehindOneThatIsNotDeliveredIsCutOffHoweverFarBehind) {
+  std::vector<std::string> first, second;
+  const auto notes = [](std::vector<std::string>& seen, const std::string& bad) {
+    return [&seen, bad](std::span<const Message> messages) {
+      for (const Message& message : messages)
+        if (message.event.id == bad) return Outcome::refused("not this one");
+      for (const Message& message : messages) seen.push_back(message.event.id);
+      return Outcome::ok();
+    };
+  };
+  bus_.subscribe("*", notes(first, "1"));
+  bus_.subscribe("*", notes(second, "2"));
+  std::vector<Outcome> outcomes;
+  const auto send = [&](int id, const std::string& key) {
+    Message message = make_message(std::to_string(id));
+    message.event.key = key;
+    bus_.send(message, [&](Outcome outcome) { outcomes.push_back(std::move(outcome)); });
+  };
+  const int count = static_cast<int>(InProcessBus::kPerPoll) + 10;
+  for (int id = 0; id < count; ++id) send(id, "k");
+  send(count, "other");
+  bus_.poll(1h);
+  ASSERT_EQ(outcomes.size(), static_cast<std::size_t>(count)) << "all of the key, in the queue, too";
+  EXPECT_EQ(outcomes[0].verdict, Verdict::delivered);
+  EXPECT_EQ(outcomes[1].verdict, Verdict::refused);
+  for (int id = 2; id < count; ++id) EXPECT_TRUE(outcomes[static_cast<std::size_t>(id)].at_once) << id;
+  EXPECT_THAT(first, ::testing::ElementsAre("0"));
+  EXPECT_THAT(second, ::testing::ElementsAre("0", "1"));
+  send(count + 1, "k");
+  bus_.poll(1h);
+  EXPECT_EQ(outcomes.back().verdict, Verdict::delivered);
+  EXPECT_EQ(first.size(), 3u) << "the other key's, and the later one";
 }
 
 TEST_F(InProcessBusTest, WhatASubscriberThrowsBecomesTheOutcome) {
