@@ -8,7 +8,7 @@
 # into outbox_test, which ctest runs. ROTATING: see skald_test; SEQUENTIAL, OPTIMISED_TOO: see skald_unit_test.
 # ALONE: a file that becomes an object of its own in the archive.
 function(skald_folder name)
-  cmake_parse_arguments(ARG "SEQUENTIAL;OPTIMISED_TOO;ROTATING" "ALONE" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SEQUENTIAL;OPTIMISED_TOO" "ALONE;ROTATING" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -39,8 +39,7 @@ function(skald_folder name)
     list(TRANSFORM ARG_TEST_DEPS PREPEND skald_)
     set(kinds ${ARGN})
     list(FILTER kinds INCLUDE REGEX "^(SEQUENTIAL|OPTIMISED_TOO)$")
-    set(rotating ${ARGN})
-    list(FILTER rotating INCLUDE REGEX "^ROTATING$")
+    list(TRANSFORM ARG_ROTATING PREPEND "ROTATING;" OUTPUT_VARIABLE rotating)
     skald_test(${name}_test ${rotating} ${tests})
     target_link_libraries(${name}_test PRIVATE skald_${name} ${ARG_TEST_DEPS})
     skald_unit_test(${name}_test ${kinds})
@@ -66,10 +65,10 @@ function(skald_unit_test name)
   endif()
 endfunction()
 
-# A gtest program that ctest runs as one test. ROTATING: it computes so long that the sanitizers have a part of its
-# cases, the next one after each commit.
+# A gtest program that ctest runs as one test. ROTATING VARIABLE: it computes so long that `./test` runs a part of its
+# cases, one of as many as the variable says, the next one after each commit.
 function(skald_test name)
-  cmake_parse_arguments(ARG "ROTATING" "" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "ROTATING" "" ${ARGN})
   skald_batches(units ${name} ${ARG_UNPARSED_ARGUMENTS})
   add_executable(${name} ${units})
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main rapidcheck_gtest skald_env)
@@ -79,7 +78,7 @@ function(skald_test name)
   skald_precompiled(${name})
   set(part "")
   if(ARG_ROTATING)
-    set(part ${PROJECT_SOURCE_DIR}/tools/part.sh SKALD_SANITIZED_PARTS)
+    set(part ${PROJECT_SOURCE_DIR}/tools/part.sh ${ARG_ROTATING})
   endif()
   add_test(NAME ${name} COMMAND ${part} $<TARGET_FILE:${name}>)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600)

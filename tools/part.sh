@@ -4,6 +4,6 @@
 set -euo pipefail
 parts=${!1:-1}
 commits=$(git -C "$(dirname "$(readlink -f "$0")")" -c safe.directory='*' rev-list --count HEAD 2>/dev/null || echo 0)
-export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((commits % parts))
+export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((commits % parts)) SKALD_COMMITS=$commits
 echo "part $((GTEST_SHARD_INDEX + 1)) of $parts"
 exec "${@:2}"
