@@ -15,6 +15,7 @@ struct Contestant {
   std::string name;      // as the tables show it
   std::string peer;      // "skald…" and "hand…", or what the scripts in peers/ are told
   std::string settings;  // for the reader
+  std::string program = "/proc/self/exe";  // which plays the roles of "skald…" and "hand…"
 };
 
 // Node, as the peers want it; and one of the peers' scripts or packages.

@@ -9,6 +9,8 @@ namespace {
 // A contestant that is slower than this is judged by what it has done by then.
 constexpr double kPatience = 20;
 
+}  // namespace
+
 double drained_per_second(Server& server, const Contestant& contestant, std::int64_t backlog) {
   Match match(server, contestant);
   const auto consumer = match.consumer();
@@ -26,8 +28,6 @@ double drained_per_second(Server& server, const Contestant& contestant, std::int
   const auto last = std::ranges::max(stamps, {}, &Stamp::at_ns).at_ns;
   return static_cast<double>(stamps.size()) / (static_cast<double>(last - begun) / 1e9);
 }
-
-}  // namespace
 
 void measure_drain(Server& server, const Options& options, Report& report) {
   const std::vector<Contestant> contestants = {skald(), pg_boss_draining(), graphile_worker(), naive_outbox()};

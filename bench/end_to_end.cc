@@ -44,6 +44,10 @@ Run run_once(Server& server, const Contestant& contestant, double seconds) {
 
 }  // namespace
 
+double handled_per_second(Server& server, const Contestant& contestant, double seconds) {
+  return run_once(server, contestant, seconds).handled;
+}
+
 Rates measure_end_to_end(Server& server, const Options& options, Report& report) {
   const std::vector<Contestant> contestants = {skald(), pg_boss_polling(), graphile_worker(), naive_outbox(),
                                                naive_outbox_empty()};

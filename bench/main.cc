@@ -1,5 +1,5 @@
-// ./dev bench outbox | store | saga | booking: Skald, the hand-written limit and the peers, on the
-// same work in one run. Exits with 1 where a promise was not kept.
+// ./dev bench outbox | store | saga | booking | before: Skald, the hand-written limit, the peers and the
+// version before, on the same work in one run. Exits with 1 where a promise was not kept.
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -38,6 +38,8 @@ int run(const Options& options) {
     if (options.wants("embedded")) measure_embedded_bookings(options, report);
     if (options.wants("distributed")) measure_distributed_bookings(options, report);
     if (options.wants("polling")) measure_polling_bookings(server, options, report);
+  } else if (options.name == "before") {
+    measure_before(server, options, report);
   } else {
     if (options.wants("sqlite")) measure_sqlite_store(options, report);
     if (options.wants("postgres")) measure_postgres_store(server, options, report);

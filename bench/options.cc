@@ -13,6 +13,7 @@ const std::map<std::string, std::vector<std::string>> kSections = {
     {"store", {"sqlite", "postgres"}},
     {"saga", {"throughput", "latency", "workers", "sqlite", "hot", "release", "sleepers"}},
     {"booking", {"embedded", "distributed", "polling"}},
+    {"before", {"outbox", "saga", "sqlite"}},
 };
 
 [[noreturn]] void usage(const std::string& problem) {
@@ -23,7 +24,9 @@ const std::map<std::string, std::vector<std::string>> kSections = {
       "       skald_bench store [sqlite] [postgres] [OPTION]...\n"
       "       skald_bench saga [throughput] [latency] [workers] [sqlite] [hot] [release] [sleepers] [OPTION]...\n"
       "       skald_bench booking [embedded] [distributed] [polling] [OPTION]...\n"
-      "  --seconds S       of each measured run (6; booking: 30)\n"
+      "       skald_bench before --program PATH [outbox] [saga] [sqlite] [OPTION]...\n"
+      "  --program PATH    the skald_bench of the version before\n"
+      "  --seconds S       of each measured run (6; before: 20; booking: 30)\n"
       "  --rounds N        interleaved repetitions, of which the median counts (2)\n"
       "  --rows N          finished rows of the history section (10000000), sleepers (1000000)\n"
       "  --backlog N       events of the drain section (100000)\n"
@@ -42,12 +45,17 @@ bool Options::wants(const std::string& section) const {
 
 Options parse_options(int argc, char** argv) {
   Options out;
-  if (argc < 2 || !kSections.contains(argv[1])) usage("outbox, store, saga or booking?");
+  if (argc < 2 || !kSections.contains(argv[1])) usage("outbox, store, saga, booking or before?");
   out.name = argv[1];
   // One run of each, long enough for a backlog to show.
   if (out.name == "booking") {
     out.seconds = 30;
     out.rounds = 1;
+  }
+  // Shorter ones do not hold up.
+  if (out.name == "before") {
+    out.seconds = 20;
+    out.rounds = 3;
   }
   out.command = "./dev bench";
   for (int i = 1; i < argc; ++i)
@@ -66,10 +74,12 @@ Options parse_options(int argc, char** argv) {
     else if (word == "--rows") out.rows = static_cast<std::int64_t>(value());
     else if (word == "--backlog") out.backlog = static_cast<std::int64_t>(value());
     else if (word == "--peers") out.peers = true;
+    else if (word == "--program" && i + 1 < argc) out.program = argv[++i];
     else if (word == "--write-results") out.write_results = true;
     else if (std::ranges::find(known, word) != known.end()) out.sections.push_back(word);
     else usage("unknown: " + word);
   }
+  if ((out.name == "before") != !out.program.empty()) usage("`before` wants --program, and nothing else does");
   const char* url = std::getenv("SKALD_TEST_PG");
   if (url == nullptr) usage("SKALD_TEST_PG is not set; ./dev bench sets it");
   out.postgres = url;

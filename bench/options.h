@@ -9,7 +9,7 @@
 namespace bench {
 
 struct Options {
-  std::string name;                   // outbox, store, saga or booking
+  std::string name;                   // outbox, store, saga, booking or before
   std::vector<std::string> sections;  // empty: all of them
   double seconds = 6;                 // of each measured run
   int rounds = 2;                     // repetitions, interleaved between contestants
@@ -17,6 +17,7 @@ struct Options {
   std::optional<std::int64_t> rows;
   std::int64_t backlog = 100'000;     // events that are drained
   bool peers = false;                 // those of the saga benchmark, which take long
+  std::string program;                // of the version before
   bool write_results = false;
   std::string postgres;               // URL of the server
   std::string command;                // as it was called

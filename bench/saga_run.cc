@@ -68,11 +68,11 @@ SagaRun run_once(Server& server, const SagaSeries& series, double seconds) {
 
 }  // namespace
 
-SagaProcess::SagaProcess(const std::string& peer, const std::string& url, const std::string& times, int in_flight,
+SagaProcess::SagaProcess(const Contestant& contestant, const std::string& url, const std::string& times, int in_flight,
                          double seconds)
     : times_(times),
       seconds_(seconds),
-      child_({"/proc/self/exe", "role", "sagas", peer, url, times, std::to_string(in_flight),
+      child_({contestant.program, "role", "sagas", contestant.peer, url, times, std::to_string(in_flight),
               std::to_string(kWarmUpSeconds + seconds + kEdge), "0"}) {
   child_.expect("ready");
 }

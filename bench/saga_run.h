@@ -25,7 +25,8 @@ struct SagaRun {
 class SagaProcess {
  public:
   // For run(seconds); `times` is a file that it may write.
-  SagaProcess(const std::string& peer, const std::string& url, const std::string& times, int in_flight, double seconds);
+  SagaProcess(const Contestant& contestant, const std::string& url, const std::string& times, int in_flight,
+              double seconds);
   // `postmaster`: whose CPU counts as the server's.
   SagaRun run(std::optional<pid_t> postmaster);
   pid_t pid() const { return child_.pid(); }

@@ -82,7 +82,7 @@ struct Bedroom {
 
   void run(int in_flight, double seconds) {
     const std::string times = folder + "/times";
-    SagaProcess process(kSkald, url, times, in_flight, seconds);
+    SagaProcess process({"skald", kSkald, ""}, url, times, in_flight, seconds);
     rates.push_back(process.run(postmaster).rate);
     memory.push_back(process.memory());
     const auto woken = read_stamps(times + ".woken");

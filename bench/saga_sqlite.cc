@@ -17,7 +17,7 @@ void measure_saga_sqlite(const Options& options, Report& report) {
   for (int round = 0; round < options.rounds; ++round) {
     for (Entrant& entrant : entrants) {
       const std::string path = folder.path() + "/" + std::to_string(&entrant - entrants.data()) + std::to_string(round);
-      SagaProcess process(entrant.peer, path + ".db", path + ".times", kInFlight, options.seconds);
+      SagaProcess process({entrant.name, entrant.peer, ""}, path + ".db", path + ".times", kInFlight, options.seconds);
       const SagaRun run = process.run(std::nullopt);
       entrant.rates.push_back(run.rate);
       entrant.cpu_us.push_back(run.cpu_us);

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "contestant.h"
 #include "options.h"
 #include "report.h"
 #include "server.h"
@@ -12,6 +13,10 @@ namespace bench {
 
 // Events handled per second in steady state, by contestant.
 using Rates = std::map<std::string, double>;
+
+// One run of a contestant each.
+double handled_per_second(Server& server, const Contestant& contestant, double seconds);
+double drained_per_second(Server& server, const Contestant& contestant, std::int64_t backlog);
 
 // Producers in one process, handlers in another, both as fast as they can.
 Rates measure_end_to_end(Server& server, const Options& options, Report& report);
@@ -48,5 +53,8 @@ void measure_sleepers(Server& server, const Options& options, Report& report);
 void measure_embedded_bookings(const Options& options, Report& report);
 void measure_distributed_bookings(const Options& options, Report& report);
 void measure_polling_bookings(Server& server, const Options& options, Report& report);
+
+// Another version's program in turns with this one.
+void measure_before(Server& server, const Options& options, Report& report);
 
 }  // namespace bench

@@ -64,8 +64,8 @@ Duration Relay::step() {
   follow_membership();
   follow_buses();
   if (!membership_.trusted()) return options_.beat / 10;
-  if (settle() || lift_alone() || give_again() || bury_next() || run_claimed() || run_next_single() ||
-      hand_over_leaving())
+  if (settle() || lift_alone() || lift_suspects() || give_again() || bury_next() || run_next_single() ||
+      run_claimed() || hand_over_leaving())
     return Duration::zero();
   if (draining_) return kIdleMax;
   if (take_offers()) return Duration::zero();
@@ -333,13 +333,20 @@ Duration Relay::idle_time() const {
     if (lane.due) idle = std::clamp<Duration>(*lane.due - now, Duration::zero(), idle);
   if (!finished_.empty()) idle = std::clamp<Duration>(settle_at_ - now, Duration::zero(), idle);
   if (alone_) idle = std::clamp<Duration>(alone_->until - now, Duration::zero(), idle);
+  if (suspects_until_) idle = std::clamp<Duration>(*suspects_until_ - now, Duration::zero(), idle);
   return idle;
 }
 
 void Relay::take_in_hand(const Entry& entry, bool claimed) {
   Lane& lane = lanes_.at(entry.partition);
   ++lane.under_way;
-  in_hand_.emplace(entry.id, InHand{lane.fence, claimed});
+  const bool suspect = claimed && entry.crashes > 0;
+  in_hand_.emplace(entry.id, InHand{lane.fence, claimed, suspect});
+  if (suspect) suspects_until_ = env_.clock.steady() + tables::blame::alone_for(tables::blame::kDeathsAlone);
+}
+
+bool Relay::has_suspects() const {
+  return suspects_until_ && std::ranges::any_of(in_hand_, [](const auto& one) { return one.second.suspect; });
 }
 
 void Relay::release_from_hand(const Entry& entry) {
@@ -353,10 +360,7 @@ void Relay::release_delivered(const Entry& entry) {
   const auto held = in_hand_.extract(entry.id);
   const bool was_alone = alone_ && alone_->id == entry.id;
   if (was_alone) alone_.reset();
-  if (in_hand_.size() <= options_.in_flight_max / 2 || was_alone) {
-    for (auto& [partition, other] : lanes_)
-      if (std::exchange(other.wants_room, false)) other.want_pass();
-  }
+  if (in_hand_.size() <= options_.in_flight_max / 2 || was_alone) look_for_room();
   const auto found = lanes_.find(entry.partition);
   if (found == lanes_.end() || held.empty()) return;
   Lane& lane = found->second;

@@ -161,6 +161,9 @@ class Relay {
   void recover(Transaction& tx, const Entry& orphan, const Blames& blames);
   void clear_survivor(Transaction& tx, Entry& entry) const;
   bool lift_alone();
+  bool lift_suspects();
+  bool has_suspects() const;
+  void look_for_room();
   bool run_consumers(const Entry& entry);
   void send(const Entry& entry);
   void finish(Entry entry, Outcome outcome, Duration took, bool unproven = false);
@@ -193,6 +196,7 @@ class Relay {
     Instant until{};
   };
   std::optional<Alone> alone_;  // of those, the suspect that a death would count against
+  std::optional<Instant> suspects_until_;  // the others of those that are suspect count as survivors then
   std::unordered_map<std::string, int> cut_offs_;  // since an event's bus has last told what became of it
   std::vector<Entry> claimed_;  // to be run together
   std::deque<Entry> singles_;  // to be run one by one

@@ -152,9 +152,21 @@ bool Relay::lift_alone() {
   const std::string id = std::exchange(alone_, std::nullopt)->id;
   db_.write("lift a suspect",
             [&](Transaction& tx) { tables::blame::lift(tx, tables::blame::Kind::event, id, view_->worker); });
+  look_for_room();
+  return true;
+}
+
+// So have the others: one of them may go alone.
+bool Relay::lift_suspects() {
+  if (!suspects_until_ || *suspects_until_ > env_.clock.steady()) return false;
+  suspects_until_.reset();
+  look_for_room();
+  return true;
+}
+
+void Relay::look_for_room() {
   for (auto& [partition, lane] : lanes_)
     if (std::exchange(lane.wants_room, false)) lane.want_pass();
-  return true;
 }
 
 }  // namespace skald::outbox

@@ -135,9 +135,10 @@ void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
     if (is_alone(entry)) marked.push_back(entry.id);
   page.blames = tables::blame::find(tx, tables::blame::Kind::event, marked);
   const std::size_t room = options_.in_flight_max - std::min(options_.in_flight_max, in_hand_.size());
-  page.work = triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_,
-                      options_.hash_key, page.now, room, page.blames, alone_.has_value(), env_.random.next()},
-                     page.held_keys);
+  page.work =
+      triage({page.pending.entries, page.pending.blocked_keys, in_hand_, page.careful, routing_, options_.hash_key,
+              page.now, room, page.blames, alone_.has_value(), has_suspects(), env_.random.next()},
+             page.held_keys);
 }
 
 // May run several times: everything in `page` but its question is made anew.
@@ -217,7 +218,7 @@ void Relay::begin_work(Page& page) {
     alone_ = {entry.id, env_.clock.steady() + tables::blame::alone_for(entry.crashes)};
     const auto& plan = routing_.plan(entry);
     if (plan.consumers.empty() && plan.route != nullptr) send(entry);
-    else singles_.push_back(std::move(entry));
+    else singles_.push_front(std::move(entry));
   }
   for (Entry& entry : page.work.send) {
     ++entry.attempts;

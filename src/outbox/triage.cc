@@ -1,5 +1,7 @@
 #include "outbox/triage.h"
 
+#include <algorithm>
+
 #include "env/seam.h"
 #include "outbox/integrity.h"
 
@@ -24,6 +26,28 @@ enum class Fate {
   no_bus
 };
 
+// A death would count against the one that is alone.
+bool may_kill_beside(const Entry& entry, const Routing& routing) {
+  if (goes_unclaimed(entry, routing)) return false;
+  return entry.crashes > 0 || goes_in_order(entry, routing);
+}
+
+bool begins_suspects(const Triage& out) {
+  const auto suspected = [](const Entry& entry) { return entry.crashes > 0; };
+  return std::ranges::any_of(out.claimed, suspected) || std::ranges::any_of(out.careful, suspected) ||
+         std::ranges::any_of(out.send, suspected);
+}
+
+// What it is not to have beside it comes later.
+void clear_the_way(Triage& out, const Routing& routing, HeldKeys& held_keys) {
+  std::erase_if(out.send, [&](const Entry& entry) {
+    if (!may_kill_beside(entry, routing)) return false;
+    out.no_room.insert(entry.partition);
+    held_keys[entry.event.key] = nullptr;
+    return true;
+  });
+}
+
 Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   const bool under_way = in.in_hand.contains(entry.id);
   if (under_way) return Fate::under_way;
@@ -37,6 +61,7 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   // Claimed now, it would spend its attempts on a bus that is known to be down.
   if (plan.route != nullptr && !plan.route->bus->is_ready() && seam::holds(Rule::bus_waited_for)) return Fate::no_bus;
   if (is_alone(entry) && !goes_unclaimed(entry, in.routing)) return Fate::alone;
+  if (in.alone_in_hand && may_kill_beside(entry, in.routing)) return Fate::no_room;
   if (!plan.consumers.empty() || plan.route == nullptr) {
     if (plan.route != nullptr) return Fate::careful;  // through its consumers one by one first
     if (entry.crashes > 0) return Fate::grouped;
@@ -124,9 +149,11 @@ Triage triage(const TriageInput& in, HeldKeys& held_keys) {
     }
     held_keys[key] = nullptr;
   }
-  // One at a time, and after each death perhaps another one.
+  // One at a time, when no other suspect is at work, and after each death perhaps another one.
   for (const Entry& entry : alone) out.no_room.insert(entry.partition);
-  if (!alone.empty() && !in.alone_in_hand) out.alone = alone[in.chance % alone.size()];
+  if (alone.empty() || in.alone_in_hand || in.suspects_in_hand || begins_suspects(out)) return out;
+  out.alone = alone[in.chance % alone.size()];
+  clear_the_way(out, in.routing, held_keys);
   return out;
 }
 

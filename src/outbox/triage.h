@@ -35,6 +35,7 @@ using Blames = std::map<std::string, tables::blame::Blame, std::less<>>;
 struct InHand {
   std::int64_t fence = 0;
   bool claimed = true;
+  bool suspect = false;
 };
 
 struct Triage {
@@ -42,7 +43,8 @@ struct Triage {
   std::vector<Entry> claimed;  // for consumers, in order, but to be claimed first: all, or a group of suspects
   std::vector<Entry> careful;  // the same, and to be run one by one
   std::vector<Entry> send;  // for a bus
-  std::optional<Entry> alone;  // to be claimed, marked, and handled or sent with no other suspect beside it
+  std::optional<Entry> alone;  // to be claimed, marked, and handled or sent with no other suspect beside it, and with
+      // nothing else that is received in this process
   std::vector<Entry> condemned;  // to be parked
   std::vector<Entry> orphans;  // a dead owner had them in hand
   std::vector<Entry> forged;  // content does not match the hash
@@ -63,6 +65,7 @@ struct TriageInput {
   std::size_t send_max;  // sends that may still begin
   const Blames& blames;  // of those that have been marked
   bool alone_in_hand = false;
+  bool suspects_in_hand = false;  // that may still kill
   std::uint64_t chance = 0;  // decides which of several goes alone
 };
 

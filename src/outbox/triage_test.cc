@@ -41,7 +41,9 @@ class TriageTest : public testing::Test {
 
   Triage run() {
     HeldKeys held;
-    return triage({entries, blocked, in_hand, careful, routing, "", now, room, blames, alone_in_hand, chance}, held);
+    return triage(
+        {entries, blocked, in_hand, careful, routing, "", now, room, blames, alone_in_hand, suspects_in_hand, chance},
+        held);
   }
 
   static std::string ids(const std::vector<Entry>& list) {
@@ -59,7 +61,7 @@ class TriageTest : public testing::Test {
   Time now = from_micros(1000);
   std::size_t room = 10;
   Blames blames;
-  bool alone_in_hand = false;
+  bool alone_in_hand = false, suspects_in_hand = false;
   std::uint64_t chance = 0;
 };
 
@@ -130,7 +132,7 @@ TEST_F(TriageTest, SendsOneEventPerKeyAtATime) {
 TEST_F(TriageTest, OfThoseThatADeathWouldCountAgainstOneGoesAndChanceSaysWhich) {
   add("a", "1", "sent").crashes = tables::blame::kDeathsAlone;
   add("b", "2", "local").crashes = tables::blame::kDeathsAlone + 5;
-  add("c", "3", "sent").crashes = tables::blame::kDeathsAlone - 1;
+  add("c", "3", "sent");
   EXPECT_EQ(run().alone->id, "a");
   EXPECT_EQ(run().no_room.size(), 1u);
   EXPECT_EQ(ids(run().send), "c");
@@ -138,6 +140,29 @@ TEST_F(TriageTest, OfThoseThatADeathWouldCountAgainstOneGoesAndChanceSaysWhich) 
   EXPECT_EQ(run().alone->id, "b");
   alone_in_hand = true;
   EXPECT_FALSE(run().alone);
+}
+
+TEST_F(TriageTest, WhatGoesAloneHasNoOtherSuspectBesideItAndNothingThatIsReceivedHere) {
+  NoBus here;
+  here.ordered = here.here = true;
+  routing.add(Route{.type = "here", .bus = &here});
+  add("a", "k", "sent").crashes = tables::blame::kDeathsAlone;
+  add("b", "l", "here");
+  add("c", "m", "sent");
+  add("d", "m", "local");
+  Triage out = run();
+  EXPECT_EQ(out.alone->id, "a");
+  EXPECT_EQ(ids(out.send) + ids(out.local), "c") << "b comes later, and nothing of m goes past c";
+  suspects_in_hand = true;
+  EXPECT_FALSE(run().alone);
+  EXPECT_EQ(ids(run().send), "bc");
+  suspects_in_hand = false;
+  add("e", "n", "sent").crashes = 1;
+  out = run();
+  EXPECT_FALSE(out.alone) << "e is one of many suspects, and goes first";
+  EXPECT_EQ(ids(out.send), "bce");
+  alone_in_hand = true;
+  EXPECT_EQ(ids(run().send), "c");
 }
 
 TEST_F(TriageTest, WhatHasKilledThreeTimesIsParkedOnceForEachTimeAndNotRun) {

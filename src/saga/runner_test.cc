@@ -120,6 +120,7 @@ TEST_P(RunnerTest, ACallIsMadeAfterItsIntentIsCommitted) {
 }
 
 TEST_P(RunnerTest, AnUnknownResultIsAskedForAgainWithTheSameKey) {
+  runner_ = runner_as("w1", registry_, 1h);
   std::vector<std::string> keys;
   const auto trip = Saga<Trip>("trip")
                         .remote("call",

@@ -42,8 +42,9 @@ class SagaFixture : public testing::TestWithParam<Dialect> {
   }
   Database& db() { return **database_; }
 
+  static constexpr Duration kPatience = 300ms;
   std::unique_ptr<Runner> runner_as(std::string worker) { return runner_as(std::move(worker), registry_); }
-  std::unique_ptr<Runner> runner_as(std::string worker, const Registry& registry) {
+  std::unique_ptr<Runner> runner_as(std::string worker, const Registry& registry, Duration patience = kPatience) {
     return std::make_unique<Runner>(env_, db(), registry,
                                     RunnerHooks{[worker] { return worker; },
                                                 {},
@@ -52,9 +53,8 @@ class SagaFixture : public testing::TestWithParam<Dialect> {
                                                 [](std::vector<std::function<void()>> calls) {
                                                   for (auto& one : calls) one();
                                                 }},
-                                    GroupLimits{.patience = kPatience});
+                                    GroupLimits{.patience = patience});
   }
-  static constexpr Duration kPatience = 300ms;
   // Goes on with everything until nothing is ready and nothing is due within `soon`.
   static void settle(Runner& runner, Duration soon = 1s) {
     for (;;) {
