@@ -29,7 +29,7 @@ class Meter {
   double cpu_ = cpu_of_process(getpid());
 };
 
-Speed by_skald(skald::Env env, const std::string& path, double seconds) {
+Speed by_group_commit(skald::Env env, const std::string& path, double seconds) {
   const auto db = skald::open_sqlite(env, {.path = path});
   db->migrate("bench", {&kDonationMigration, 1});
   skald::Engine engine(env, *db, {.works = false});
@@ -98,7 +98,7 @@ void measure_sqlite_store(const Options& options, Report& report) {
     const auto fresh = [&](const std::string& name) {
       return folder.path() + "/" + name + std::to_string(round) + ".db";
     };
-    ours.push_back(by_skald(env, fresh("ours"), options.seconds));
+    ours.push_back(by_group_commit(env, fresh("ours"), options.seconds));
     singles.push_back(by_hand(env, fresh("single"), options.seconds, 1));
     batches.push_back(by_hand(env, fresh("batch"), options.seconds, kCallers));
   }

@@ -345,10 +345,6 @@ void Relay::take_in_hand(const Entry& entry, bool claimed) {
   if (suspect) suspects_until_ = env_.clock.steady() + tables::blame::alone_for(tables::blame::kDeathsAlone);
 }
 
-bool Relay::has_suspects() const {
-  return suspects_until_ && std::ranges::any_of(in_hand_, [](const auto& one) { return one.second.suspect; });
-}
-
 void Relay::release_from_hand(const Entry& entry) {
   release_delivered(entry);
   if (const auto lane = lanes_.find(entry.partition); lane != lanes_.end()) lane->second.want_pass();

@@ -1,4 +1,6 @@
 // Relay: handing one event, or a batch of them, to whom it is for.
+#include <algorithm>
+
 #include "base/hash.h"
 #include "env/seam.h"
 #include "outbox/relay.h"
@@ -154,6 +156,10 @@ bool Relay::lift_alone() {
             [&](Transaction& tx) { tables::blame::lift(tx, tables::blame::Kind::event, id, view_->worker); });
   look_for_room();
   return true;
+}
+
+bool Relay::has_suspects() const {
+  return suspects_until_ && std::ranges::any_of(in_hand_, [](const auto& one) { return one.second.suspect; });
 }
 
 // So have the others: one of them may go alone.
