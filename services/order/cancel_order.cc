@@ -96,6 +96,7 @@ skald::WhenBusy waiting(BusyChoice choice, skald::Duration deadline) {
 void add_refund(skald::Saga<CancelOrder>& saga, const Journal& journal, const std::shared_ptr<Payments>& payments,
                 const CancelTiming& timing) {
   using skald::Guard;
+  const int tries = tries_within(timing.deadline, kRefundPause);
   saga.holds(
           "order", &CancelOrder::order_id, skald::exclusive,
           [deadline = timing.deadline](const CancelOrder& cancelled) { return waiting(cancelled.when_busy, deadline); })
@@ -106,7 +107,7 @@ void add_refund(skald::Saga<CancelOrder>& saga, const Journal& journal, const st
               [payments](Remote& step, CancelOrder& cancelled) {
                 cancelled.refund = payments->refund(step, *cancelled.charge);
               })
-      .retry(tries_within(timing.deadline, kRefundPause), kRefundPause)
+      .retry(tries, kRefundPause)
       .timeout(timing.call_timeout)
       .pivot()
       .writes("payment", Guard::idempotency_key)
@@ -115,7 +116,7 @@ void add_refund(skald::Saga<CancelOrder>& saga, const Journal& journal, const st
       .writes("product", Guard::commutative)
       .local("cancel order", noted(journal, cancel_order))
       .writes("order", Guard::optimistic)
-      .deadline(3 * timing.deadline);  // a net: both the wait and the tries have their own end
+      .deadline(3 * timing.deadline + tries * timing.call_timeout);  // a net: the wait and the tries end by themselves
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Both, OrderCancel, testing::Values(Dialect::sqlite, Dia
 
 class HastyCancel : public OrderCancel {
  protected:
-  HastyCancel() : OrderCancel(300ms) {}
+  HastyCancel() : OrderCancel(1s) {}
 };
 INSTANTIATE_TEST_SUITE_P(Both, HastyCancel, testing::Values(Dialect::sqlite, Dialect::postgres), database_name);
 

@@ -105,7 +105,7 @@ class TwoProcesses : public testing::Test {
 const char* const kLampOffered = R"({"sku":"lamp","name":"a lamp","price":100,"currency":"EUR","stock":5})";
 
 TEST_F(TwoProcesses, WhoGivesUpWaitingForRowLocksLeavesTheKeyToTheOneThatStillWaits) {
-  const auto first = process(60s), second = process(100ms);
+  const auto first = process(60s), second = process(500ms);
   ASSERT_EQ(first->call("POST", "/order/products", kLampOffered).status, 201);
   Holder holder(*own_, kTheLamp);
   auto waiting = std::async(std::launch::async, [&] { return first->place(); });
@@ -124,7 +124,7 @@ TEST_F(TwoProcesses, WhoGivesUpWaitingForRowLocksLeavesTheKeyToTheOneThatStillWa
 }
 
 TEST_F(TwoProcesses, ARequestThatGivesUpWaitingItselfIsFoundByTheOther) {
-  const auto first = process(100ms), second = process(60s);
+  const auto first = process(500ms), second = process(60s);
   ASSERT_EQ(first->call("POST", "/order/products", kLampOffered).status, 201);
   Holder holder(*own_, kTheLamp);
   const Response placed = first->place();  // its order is begun, and tried again
@@ -138,7 +138,7 @@ TEST_F(TwoProcesses, ARequestThatGivesUpWaitingItselfIsFoundByTheOther) {
 
 // As a process that died between its order and its answer leaves it.
 TEST_F(TwoProcesses, AnOrderWithoutAnAnswerIsFoundThoughSomebodyGaveUpWaitingInBetween) {
-  const auto first = process(60s), second = process(100ms);
+  const auto first = process(60s), second = process(500ms);
   ASSERT_EQ(first->call("POST", "/order/products", kLampOffered).status, 201);
   const std::string id = from_json<OrderView>(first->place().body).id;
   expect_one_order(*first, id);
