@@ -158,16 +158,17 @@ bool Relay::lift_alone() {
   return true;
 }
 
-bool Relay::has_suspects() const {
-  return suspects_until_ && std::ranges::any_of(in_hand_, [](const auto& one) { return one.second.suspect; });
-}
-
-// So have the others: one of them may go alone.
+// So have the other suspects that are on their way: one may go alone now.
 bool Relay::lift_suspects() {
   if (!suspects_until_ || *suspects_until_ > env_.clock.steady()) return false;
   suspects_until_.reset();
   look_for_room();
   return true;
+}
+
+// That may still kill.
+bool Relay::has_suspects() const {
+  return suspects_until_ && std::ranges::any_of(in_hand_, [](const auto& one) { return one.second.suspect; });
 }
 
 void Relay::look_for_room() {

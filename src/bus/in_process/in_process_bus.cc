@@ -73,7 +73,7 @@ void InProcessBus::end(std::vector<Message> messages, std::vector<Done> callers,
     else if (outcomes[i].verdict != Verdict::delivered) broken.insert(key);
     ended_.push_back({std::move(callers[i]), std::move(outcomes[i])});
   }
-  if (broken.empty()) return;
+  if (broken.empty() || !seam::holds(seam::Rule::followers_cut_off)) return;
   std::deque<Queued> left;
   for (Queued& queued : queue_) {
     if (broken.contains(queued.message.event.key)) ended_.push_back({std::move(queued.done), behind_a_failure()});
