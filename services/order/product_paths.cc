@@ -2,6 +2,7 @@
 #include "order/stock.h"
 #include "order/validation.h"
 #include "order/views.h"
+#include "skald/conditions.h"
 #include "skald/text.h"
 
 namespace order {
@@ -53,13 +54,29 @@ Response change_price(const Request& request, Transaction& tx) {
   return Response::json(200, view_of(tx, product_of(tx, request)));
 }
 
+// As view_of() tells it.
+constexpr const char* kStatus =
+    "CASE WHEN EXISTS (SELECT 1 FROM order_reservation r WHERE r.sku = order_product.sku AND r.state = 'RESERVED') "
+    "THEN 'RESERVED' "
+    "WHEN EXISTS (SELECT 1 FROM order_reservation r WHERE r.sku = order_product.sku) THEN 'RESERVING' "
+    "WHEN quantity > 0 THEN 'AVAILABLE' ELSE 'SOLD_OUT' END";
+
+std::vector<Product> select_products(Transaction& tx, const Request& request, const Page& page) {
+  const auto status = skald::enum_filter<ProductStatus>(request, "status", "BAD_STATUS");
+  const std::string after = page.after(1)[0];
+  skald::Conditions conditions;
+  conditions.add("sku > " + conditions.bind(after));
+  if (status) conditions.add(std::string(kStatus) + " = " + conditions.bind(*status));
+  const std::string limit = conditions.bind(page.limit + 1);
+  return tx.select<Product>(conditions.where() + " ORDER BY sku LIMIT " + limit, conditions.params());
+}
+
 Response list_products(skald::Database& db, const Request& request) {
   const Page page = Page::of(request);
   std::vector<ProductView> views;
   db.read([&](Transaction& tx) {
     views.clear();
-    for (const Product& product :
-         tx.select<Product>("WHERE sku > $1 ORDER BY sku LIMIT $2", page.after(1)[0], page.limit + 1))
+    for (const Product& product : select_products(tx, request, page))
       views.push_back(shown_to(request.caller, view_of(tx, product)));
   });
   return Response::json(
@@ -99,7 +116,7 @@ void add_product_paths(const ShopHandle& shop, skald::Router& router) {
   router.post(db, "/order/products", Access::admin, skald::describe<NewProduct, ProductView>("Offer a product", 201),
               create_product);
   router.get("/order/products", Access::customer,
-             skald::describe<void, skald::Listing<ProductView>>("Products, by sku"),
+             skald::describe<void, skald::Listing<ProductView>>("Products, by sku", 200, {"status"}),
              [&db](const Request& request) { return list_products(db, request); });
   router.get("/order/products/{sku}", Access::customer,
              skald::describe<void, ProductView>("A product and, for admins, who is at it"),

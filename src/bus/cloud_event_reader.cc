@@ -33,20 +33,25 @@ std::size_t skip_value(std::string_view text, std::size_t at) {
 }
 
 // The bytes of the object's member `data`. `text` has been parsed: it is JSON, so
-// nothing here runs past its end. A name spelled with escapes is not found.
-std::string_view raw_data(std::string_view text) {
+// nothing here runs past its end. A name spelled with escapes is not found. Of a member
+// that is there twice readers take either one, so it has `members`, each once.
+std::string_view raw_data(std::string_view text, std::size_t members) {
   std::string_view found;
+  std::size_t seen = 0;
   std::size_t at = text.find('{') + 1;
   for (;;) {
     at = text.find_first_not_of(kSpace, at);
-    if (text[at] == '}') return found;
+    if (text[at] == '}') break;
     if (text[at] == ',') at = text.find_first_not_of(kSpace, at + 1);
     const std::size_t name_end = skip_string(text, at);
     const std::string_view name = text.substr(at, name_end - at);
     const std::size_t begin = text.find_first_not_of(kSpace, text.find(':', name_end) + 1);
     at = skip_value(text, begin);
     if (name == "\"data\"") found = text.substr(begin, at - begin);
+    ++seen;
   }
+  if (seen != members) throw Invalid("NOT_A_CLOUD_EVENT", "one of its members is there twice");
+  return found;
 }
 
 std::string member(const boost::json::object& object, const char* name, bool needed) {
@@ -83,8 +88,8 @@ Message read_cloud_event(std::string_view text) {
     throw Invalid("NOT_A_CLOUD_EVENT", "its data is binary, and only JSON is carried");
   const auto* late = object.if_contains("outoforder");
   message.out_of_order = late != nullptr && late->is_bool() && late->get_bool();
+  message.event.payload = raw_data(text, object.size());
   if (!object.contains("data")) return message;
-  message.event.payload = raw_data(text);
   if (message.event.payload.empty()) throw Invalid("NOT_A_CLOUD_EVENT", "its data cannot be found");
   return message;
 }

@@ -53,6 +53,10 @@ TEST(CloudEventReader, SaysWhyItCannotRead) {
   EXPECT_THAT(complaint(R"({"specversion":"1.0","id":"1","type":"t","source":"s","time":"2026-11-15T20:00:00Z",)"
                         R"("data_base64":"AA=="})"),
               ::testing::HasSubstr("binary"));
+  for (const char* twice : {R"("id":"2")", R"("i\u0064":"2")", R"("data":2,"data":3)"})
+    EXPECT_THAT(complaint(R"({"specversion":"1.0","id":"1","type":"t","source":"s","time":"2026-11-15T20:00:00Z",)" +
+                          std::string(twice) + "}"),
+                ::testing::HasSubstr("twice"));
 }
 
 TEST(SplitCloudEvents, GivesEachEventOfABatchAndAnythingElseAsItIs) {

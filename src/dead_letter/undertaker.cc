@@ -17,13 +17,16 @@ namespace letters = tables::dead_letter;
 using letters::DeadLetter;
 
 constexpr std::size_t kErrorBytesMax = 500;
-// Of more than these it is forgotten that the file has them: they are written again.
-constexpr std::size_t kFiledMax = 10'000;
+// Of more than these it is forgotten that the file has them, or that nobody hears of them: both are tried again.
+constexpr std::size_t kRememberedMax = 10'000;
+constexpr int kTellsMax = 3;
 
-void end_entry(Transaction& tx, const Undertaker::Burial& burial, const Undertaker::Surroundings& around) {
+void end_entry(Transaction& tx, const Undertaker::Burial& burial, const Undertaker::Surroundings& around,
+               UserCode& code) {
   if (!tables::outbox::bury(tx, burial.entry, burial.error)) return;
   if (burial.block_key) letters::block_key(tx, burial.entry.event.key, burial.entry.id);
   if (around.also) around.also(tx, burial.entry);
+  if (around.tell) around.tell(tx, burial.entry, code);
 }
 
 }  // namespace
@@ -31,18 +34,28 @@ void end_entry(Transaction& tx, const Undertaker::Burial& burial, const Undertak
 Undertaker::Undertaker(Env env, Database& db, FallbackFile* file, Alert alert)
     : env_(env), db_(db), file_(file), alert_(std::move(alert)) {}
 
-Undertaker::Rest Undertaker::bury(const Burial& given, const Surroundings& around) {
+Undertaker::Rest Undertaker::bury(const Burial& given, const Surroundings& given_around) {
   Burial burial = given;
-  burial.error = cut_text(given.error, kErrorBytesMax);
+  Surroundings around = given_around;
+  const auto deaf = found_deaf(burial.entry.id);
+  const bool untold = deaf && deaf->times >= kTellsMax;
+  if (untold) {
+    around.tell = {};
+    burial.error = "its service could not be told of its end (" + deaf->error + "): " + burial.error;
+  }
+  burial.error = cut_text(burial.error, kErrorBytesMax);
   if (burial.reason == "INTEGRITY") {
     env_.observer.count("outbox_integrity_failures_total");
     alert_("INTEGRITY", "event " + burial.entry.id + " does not match its content hash and was not sent");
   }
+  UserCode code;
   try {
-    const Rest rest = bury_in_table(burial, around);
-    forget_in_file(burial.entry.id);
+    const Rest rest = bury_in_table(burial, around, code);
+    if (untold) told_nobody(burial);
+    forget(burial.entry.id);
     return rest;
-  } catch (const std::exception& table) {  // whatever the service throws that is told of it
+  } catch (const std::exception& table) {
+    if (code.is_own()) return note_deaf(burial.entry.id, table);
     env_.observer.count("dead_letter_table_failures_total");
     env_.observer.log(Observer::Level::error, "a dead letter could not be stored in its table; using the file",
                       "\"event\":\"" + burial.entry.id + "\",\"error\":" + to_json(std::string(table.what())));
@@ -50,18 +63,21 @@ Undertaker::Rest Undertaker::bury(const Burial& given, const Surroundings& aroun
   if (!is_in_file(burial.entry.id) && !bury_in_file(burial)) return Rest::nowhere;
   // The file has it: the entry may end, now or at the next try.
   Rest rest = Rest::file;
+  code.begin_run();
   try {
     db_.write("end a dead letter's entry", [&](Transaction& tx) {
+      code.begin_run();
       rest = around.still_ours(tx) ? Rest::file : Rest::not_ours;
-      if (rest == Rest::file) end_entry(tx, burial, around);
+      if (rest == Rest::file) end_entry(tx, burial, around, code);
     });
   } catch (const std::exception& error) {
     env_.observer.log(Observer::Level::error, "the entry of a dead letter in the file could not be ended yet",
                       "\"event\":\"" + burial.entry.id + "\",\"error\":" + to_json(std::string(error.what())));
     note_in_file(burial.entry.id);
-    return Rest::nowhere;
+    return code.is_own() ? note_deaf(burial.entry.id, error) : Rest::nowhere;
   }
-  forget_in_file(burial.entry.id);
+  if (untold) told_nobody(burial);
+  forget(burial.entry.id);
   return rest;
 }
 
@@ -84,22 +100,49 @@ bool Undertaker::is_in_file(const std::string& id) {
 
 void Undertaker::note_in_file(const std::string& id) {
   std::lock_guard lock(mutex_);
-  if (filed_.size() < kFiledMax) filed_.insert(id);
+  if (filed_.size() < kRememberedMax) filed_.insert(id);
 }
 
-void Undertaker::forget_in_file(const std::string& id) {
+void Undertaker::forget(const std::string& id) {
   std::lock_guard lock(mutex_);
   filed_.erase(id);
+  deaf_.erase(id);
 }
 
-Undertaker::Rest Undertaker::bury_in_table(const Burial& burial, const Surroundings& around) {
+std::optional<Undertaker::Deaf> Undertaker::found_deaf(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  const auto found = deaf_.find(id);
+  return found == deaf_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Undertaker::Rest Undertaker::note_deaf(const std::string& id, const std::exception& error) {
+  env_.observer.log(
+      Observer::Level::error, "a service could not be told that its event is a dead letter",
+      "\"tag\":\"[Outbox]\",\"event\":" + to_json(id) + ",\"error\":" + to_json(std::string(error.what())));
+  std::lock_guard lock(mutex_);
+  if (deaf_.size() >= kRememberedMax && !deaf_.contains(id)) return Rest::nowhere;
+  Deaf& deaf = deaf_[id];
+  ++deaf.times;
+  deaf.error = error.what();
+  return Rest::nowhere;
+}
+
+void Undertaker::told_nobody(const Burial& burial) const {
+  env_.observer.count("dead_letters_untold_total");
+  alert_("DEAD_LETTER_UNTOLD", "event " + burial.entry.id + " (" + burial.entry.event.type +
+                                   ") is a dead letter and its service was not told, because it fails each time");
+}
+
+Undertaker::Rest Undertaker::bury_in_table(const Burial& burial, const Surroundings& around, UserCode& code) {
   Rest rest = Rest::table;
+  code.begin_run();
   db_.write("bury", [&](Transaction& tx) {
+    code.begin_run();
     rest = around.still_ours(tx) ? Rest::table : Rest::not_ours;
     if (rest == Rest::not_ours) return;
     if (seam::holds(seam::Rule::dead_letter_kept))
       letters::put(tx, letters::from_entry(burial.entry, burial.reason, burial.error, tx.now()));
-    end_entry(tx, burial, around);
+    end_entry(tx, burial, around, code);
   });
   if (rest != Rest::table) return rest;
   env_.observer.count("dead_letters_total");

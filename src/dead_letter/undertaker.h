@@ -2,6 +2,8 @@
 //   1. the dead-letter table, in the transaction that ends the entry;
 //   2. where that fails, an append-only file, synced, once; then the entry is ended;
 //   3. where that fails too, an alert and a metric, and the entry stays.
+// A service that is told of the end, and fails each time that it is, cannot keep its event from that: after
+// three tries it is not told, which an alert, a metric and the letter's error say.
 // Nothing is lost at any single or double failure: the entry ends only after one
 // of the first two has it. Also what operators do with dead letters.
 //
@@ -9,13 +11,16 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "dead_letter/fallback_file.h"
 #include "skald/database.h"
 #include "skald/entry.h"
+#include "store/user_code.h"
 
 namespace skald::dead_letter {
 
@@ -36,6 +41,7 @@ class Undertaker {
   struct Surroundings {
     std::function<bool(Transaction&)> still_ours;                  // checks and locks the fence
     std::function<void(Transaction&, const Entry&)> also;          // in the same transaction
+    std::function<void(Transaction&, const Entry&, UserCode&)> tell = {};  // the same, by code of a service
   };
   enum class Rest { table, file, nowhere, not_ours };
   Rest bury(const Burial& burial, const Surroundings& around);
@@ -45,20 +51,30 @@ class Undertaker {
   void set_aside(std::string_view origin, std::string_view bytes, std::string_view why);
 
  private:
-  Rest bury_in_table(const Burial& burial, const Surroundings& around);
+  Rest bury_in_table(const Burial& burial, const Surroundings& around, UserCode& code);
   bool bury_in_file(const Burial& burial);
 
   // Of an earlier try, and still there.
   bool is_in_file(const std::string& id);
   void note_in_file(const std::string& id);
-  void forget_in_file(const std::string& id);
+  void forget(const std::string& id);
+
+  // Of a service that fails when it is told of this entry's end.
+  struct Deaf {
+    int times = 0;
+    std::string error;
+  };
+  std::optional<Deaf> found_deaf(const std::string& id);
+  Rest note_deaf(const std::string& id, const std::exception& error);
+  void told_nobody(const Burial& burial) const;
 
   Env env_;
   Database& db_;
   FallbackFile* file_;
   Alert alert_;
-  std::mutex mutex_;                // guards filed_
+  std::mutex mutex_;                // guards filed_ and deaf_
   std::set<std::string> filed_;     // ids in the file whose entries could not be ended yet
+  std::map<std::string, Deaf> deaf_;  // by the entry's id
 };
 
 // Records of the fallback files into the table, each once, with an audit row each;

@@ -18,10 +18,12 @@ struct Health {
 };
 BOOST_DESCRIBE_STRUCT(Health, (), (status))
 
-std::vector<AuditView> list_audit(Engine& engine, const Position& after, std::size_t limit) {
+std::vector<AuditView> list_audit(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
+  const tables::audit::Filter filter{request.query_value("actor"), request.query_value("action"),
+                                     request.query_value("target")};
   return engine.database().read_result([&](Transaction& tx) {
     std::vector<AuditView> out;
-    for (auto& r : tables::audit::list(tx, unless_empty(after[0]), limit))
+    for (auto& r : tables::audit::list(tx, filter, unless_empty(after[0]), limit))
       out.push_back({r.id, r.at, r.actor, r.action, r.target, r.detail});
     return out;
   });
@@ -90,10 +92,8 @@ void add_engine_paths(Routes& routes, const Watched& watched) {
   add_lock_paths(routes, engines);
   add_history_paths(routes, engines);
   add_isolation_paths(routes, engines);
-  add_list<AuditView>(routes, engines, "/api/audit", "What operators did, newest first", {},
-                      {.rows = [](Engine& engine, const Request&, const Position& after,
-                                  std::size_t limit) { return list_audit(engine, after, limit); },
-                       .position = [](const AuditView& row) { return Position{row.id}; }});
+  add_list<AuditView>(routes, engines, "/api/audit", "What operators did, newest first", {"actor", "action", "target"},
+                      {.rows = list_audit, .position = [](const AuditView& row) { return Position{row.id}; }});
   add_list<WorkerView>(routes, engines, "/api/workers", "The processes that work on each service's database", {},
                        {.rows = [](Engine& engine, const Request&, const Position& after,
                                    std::size_t) { return list_workers(engine, after); },

@@ -140,6 +140,22 @@ TEST_F(EnginePathsTest, ADeadLetterIsListedUntilItIsDiscardedForAReason) {
   EXPECT_EQ(ask("POST", "/api/dead-letters/" + id + "/replay").status, 409);
 }
 
+TEST_F(EnginePathsTest, WhatOperatorsDidIsFoundByWhoDidWhatToWhat) {
+  for (const char* id : {"a", "b"}) {
+    const std::string event = emit(id);
+    bury(event);
+    ask("POST", "/api/dead-letters/" + event + (*id == 'a' ? "/replay" : "/discard"), R"({"reason":"a test"})");
+    EXPECT_EQ(get("/api/audit?target=" + event).at("items").as_array().size(), 1u);
+  }
+  const auto found = [&](const std::string& filter) {
+    return get("/api/audit?" + filter).at("items").as_array().size();
+  };
+  EXPECT_EQ(found("actor=kim"), 2u);
+  EXPECT_EQ(found("actor=lee"), 0u);
+  EXPECT_EQ(found("action=dead-letter.replay"), 1u);
+  EXPECT_EQ(found("action=dead-letter.discard&actor=kim"), 1u);
+}
+
 TEST_F(EnginePathsTest, AReplayBringsTheEntryBackUnderItsId) {
   const std::string id = emit("a");
   bury(id);

@@ -220,13 +220,13 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
 bool Relay::bury_next() {
   if (burials_.empty()) return false;
   const Undertaker::Burial burial = burials_.front();
-  const auto rest = undertaker_.bury(burial, {.still_ours = [&](Transaction& tx) { return owns(tx, burial.entry); },
-                                              .also =
-                                                  [&](Transaction& tx, const Entry& entry) {
-                                                    routing_.settle(tx, entry, EntryStatus::DEAD_LETTER);
-                                                    if (burial.reason == kCrashed)
-                                                      park_crashed(tx, entry.id, options_.crash_retries);
-                                                  }});
+  Undertaker::Surroundings around{.still_ours = [&](Transaction& tx) { return owns(tx, burial.entry); }, .also = {}};
+  if (burial.reason == kCrashed)
+    around.also = [&](Transaction& tx, const Entry& entry) { park_crashed(tx, entry.id, options_.crash_retries); };
+  around.tell = [&](Transaction& tx, const Entry& entry, UserCode& code) {
+    routing_.settle(tx, entry, EntryStatus::DEAD_LETTER, code);
+  };
+  const auto rest = undertaker_.bury(burial, around);
   if (rest == Undertaker::Rest::nowhere) {
     // It stays where it is, and its key waits: tried again like any failure.
     db_.write("keep an unsaved dead letter", [&](Transaction& tx) {

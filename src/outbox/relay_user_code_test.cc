@@ -1,6 +1,9 @@
 // Whose failure it is when a transaction fails that runs a handler: docs/decisions/0024.
+#include <gmock/gmock.h>
+
 #include "outbox/relay_fixture.h"
 #include "store/tables/attempt.h"
+#include "store/tables/dead_letter.h"
 
 namespace skald::outbox {
 namespace {
@@ -105,6 +108,34 @@ TEST_P(RelayUserCodeTest, WhatIsToldOfAnEventsEndStopsNobodyElse) {
   for (int i = 0; i < 200; ++i) clock_.at += relay_.run_once();
   for (int i = 0; i < kOthers; ++i) EXPECT_EQ(status_of("e" + std::to_string(i)), EntryStatus::COMPLETED) << i;
   EXPECT_GE(failed_attempts("bad").size(), 1u);
+}
+
+TEST_P(RelayUserCodeTest, AnEventWhoseServiceCannotBearItsEndIsADeadLetterInTheTableAllTheSame) {
+  int tells = 0;
+  routing_.on_settled("rough", [&](Transaction&, const Entry& entry, EntryStatus status) {
+    if (entry.id != "bad" || status != EntryStatus::DEAD_LETTER) return;
+    ++tells;
+    throw Unavailable("PEER_DOWN", "not now");
+  });
+  run_among_others([](Transaction&) { throw Refused("NO", "never"); });
+  EXPECT_EQ(status_of("bad"), EntryStatus::DEAD_LETTER);
+  EXPECT_EQ(tells, 3);
+  const auto letter = db().read_result([](Transaction& tx) { return tables::dead_letter::find(tx, "bad"); });
+  ASSERT_TRUE(letter);
+  EXPECT_THAT(letter->last_error, testing::HasSubstr("could not be told"));
+}
+
+TEST_P(RelayUserCodeTest, OneWhoseServiceBearsItAtTheSecondTimeIsTold) {
+  int tells = 0;
+  std::vector<std::string> told;
+  routing_.on_settled("rough", [&](Transaction& tx, const Entry& entry, EntryStatus status) {
+    if (entry.id != "bad" || status != EntryStatus::DEAD_LETTER) return;
+    if (++tells == 1) throw Unavailable("PEER_DOWN", "not now");
+    tx.after_commit([&told, id = entry.id] { told.push_back(id); });
+  });
+  run_among_others([](Transaction&) { throw Refused("NO", "never"); });
+  EXPECT_EQ(status_of("bad"), EntryStatus::DEAD_LETTER);
+  EXPECT_EQ(told, std::vector<std::string>{"bad"});
 }
 
 // What the server makes of a handler's own statements.

@@ -62,12 +62,13 @@ void merge(Instance& saga, const boost::json::object& before, const Answer& answ
 bool awaits_answer(const Instance& saga) {
   Progress progress = saga.progress;
   const Next what = next(*saga.definition, progress, saga.state.get());
-  if (what.act == Next::Act::finish) return false;
+  if (what.act == Next::Act::finish || what.failed) return false;
   return static_cast<bool>((what.act == Next::Act::undo ? what.step->undo : what.step->run).remote);
 }
 
 std::optional<Trouble> call(Env env, Instance& saga, bool asked_before, const SideBySide& side_by_side) {
   const Next what = next(*saga.definition, saga.progress, saga.state.get());
+  if (what.failed) return std::nullopt;  // the transaction meets it
   std::vector<Answer> answers(what.elements.size());
   if (what.elements.size() == 1) {
     answers[0] = ask(env, saga, what, what.elements[0]);
@@ -102,7 +103,7 @@ std::optional<Trouble> call(Env env, Instance& saga, bool asked_before, const Si
                {}});
     record_done(saga, what, what.elements[i]);
     const Next left = next(*saga.definition, saga.progress, saga.state.get());
-    succeed(saga.progress, left, what.elements[i], saga.state.get());
+    succeed(saga.progress, left.failed ? what : left, what.elements[i], saga.state.get());
   }
   if (trouble) trouble->unknown = std::move(unknown);
   return trouble;

@@ -104,6 +104,11 @@ After Group::run_steps() {
       return After::go_on;
     }
     if (what.act == Next::Act::finish) return After::ended;
+    if (what.failed) {
+      if (const auto after = meet_unclear(what, what.failed)) return *after;
+      turned_back_ = false;
+      continue;
+    }
     if (const Met* known = known_trouble(what)) {
       ++trial_.ran;
       saga_.operations.insert(saga_.operations.end(), known->reads.begin(), known->reads.end());
@@ -220,7 +225,12 @@ void Group::done(const Next& what, std::string_view status) {
 
 std::optional<After> Group::take_locks(const Next& what) {
   if (what.step->holds.empty() && !saga_.progress.queued) return std::nullopt;
-  const LockAnswer answer = locks_.take(tx_, saga_, what.index, trial_.alone);
+  LockAnswer answer;
+  try {
+    answer = locks_.take(tx_, saga_, what.index, trial_.alone);
+  } catch (const LockUnclear& unclear) {
+    return meet_unclear(what, unclear.error);
+  }
   switch (answer.kind) {
     case LockAnswer::Kind::granted: return std::nullopt;
     case LockAnswer::Kind::queued: return wait(SagaStatus::WAITING, saga_.progress.wait_until);
@@ -244,6 +254,16 @@ bool Group::is_patience_over() {
   std::optional<Time>& since = saga_.progress.troubled_since;
   if (!since) since = tx_.now();
   return tx_.now() >= *since + limits_.patience;
+}
+
+// A call that was made, or a child that was begun, is not given up for it.
+std::optional<After> Group::meet_unclear(const Next& what, std::exception_ptr error) {
+  step_begun_ = env_.clock.now();
+  Trouble trouble = trouble_of(std::move(error), what);
+  trouble.shortage.reset();
+  if (saga_.progress.called) trouble.kind = Trouble::Kind::unknown;
+  else if (trouble.kind == Trouble::Kind::unknown) trouble.kind = Trouble::Kind::refusal;
+  return meet(what, std::move(trouble));
 }
 
 // Empty: turned back, go on with undoing.

@@ -83,6 +83,8 @@ class Group {
   std::optional<After> await(const Next& what);
   std::optional<After> run_child(const Next& what);
   bool child_completed(const Next& what);
+  // What the step's definition could not say of it; nothing was written, so it is met where it stands.
+  std::optional<After> meet_unclear(const Next& what, std::exception_ptr error);
   // Runs a step's code; what it throws is noted in the trial, and goes on.
   void attempt(const Next& what, const std::function<void(Local&)>& code);
   // The same for what a step's definition says of it.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "env/foreign_code.h"
 #include "env/seam.h"
 #include "skald/env.h"
 
@@ -15,9 +16,12 @@ using seam::Rule;
 constexpr int kRestartsMax = 3;
 constexpr Duration kPauseMax = 10s;
 
-std::size_t count_of(const Step& step, const void* state) {
-  if (step.wanted && !step.wanted(state)) return 0;
-  return step.count ? step.count(state) : 1;
+// Throws what the user's functions throw.
+int count_of(const Step& step, const void* state) {
+  return run_foreign([&] {
+    if (step.wanted && !step.wanted(state)) return 0;
+    return step.count ? static_cast<int>(step.count(state)) : 1;
+  });
 }
 
 bool is_done(const Progress& progress, int step, int element) {
@@ -92,7 +96,12 @@ Next next(const Definition& definition, Progress& progress, const void* state) {
   }
   while (progress.step < static_cast<int>(definition.steps.size())) {
     const Step& step = definition.steps[static_cast<std::size_t>(progress.step)];
-    const int count = static_cast<int>(count_of(step, state));
+    int count = 0;
+    try {
+      count = count_of(step, state);
+    } catch (const std::exception&) {
+      return {Next::Act::run, &step, progress.step, {progress.element}, std::current_exception()};
+    }
     if (step.parallel) {
       Next found{Next::Act::run, &step, progress.step, {}};
       for (int i = 0; i < count; ++i)
@@ -127,9 +136,14 @@ void succeed(Progress& progress, const Next& what, int element, const void* stat
   }
   progress.done.push_back({what.index, element});
   if (!what.step->parallel) ++progress.element;
-  const auto count = count_of(*what.step, state);
-  const bool whole = what.step->parallel ? what.elements.size() == 1 : progress.element >= static_cast<int>(count);
-  if (whole && what.step->pivot) {
+  bool whole = what.elements.size() == 1, unknown = false;
+  try {
+    if (what.step->count && !what.step->parallel) whole = progress.element >= count_of(*what.step, state);
+  } catch (const std::exception&) {
+    whole = false;
+    unknown = true;
+  }
+  if ((whole || unknown) && what.step->pivot) {
     progress.past_pivot = true;
     progress.done.clear();
   }

@@ -5,6 +5,7 @@
 //   undoing:  what is to be undone is the end of `done`, down to `undo_to`
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,13 +72,15 @@ struct Next {
   const Step* step = nullptr;
   int index = 0;
   std::vector<int> elements;        // one, or those of a parallel step that are not done
+  std::exception_ptr failed = {};   // thrown by the step's when() or by the count of its elements: it cannot run
 };
 Next next(const Definition& definition, Progress& progress, const void* state);
 
 // One element of a step, by the step's name, which stays where a later version moves it.
 std::string name_of(const Step& step, int element);
 
-// The step in hand, or one element of it, has succeeded (or was undone).
+// The step in hand, or one element of it, has succeeded (or was undone). Where it cannot be told whether that
+// was its last element, the step stays in hand, and next() says why; a pivot counts as passed.
 void succeed(Progress& progress, const Next& what, int element, const void* state);
 
 // What a failure leads to.

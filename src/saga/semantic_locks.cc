@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "env/foreign_code.h"
 #include "env/seam.h"
 #include "saga/recording.h"
 
@@ -123,12 +124,22 @@ void must_be_alone_where_one_waits(Transaction& tx, const std::vector<Row>& rows
       if (request.mode == LockMode::shared && row.place == request.place && !row.granted) throw PlaceTaken{};
 }
 
+template <class F>
+auto ask(F&& question) {
+  try {
+    return run_foreign(question);
+  } catch (const std::exception&) {
+    throw LockUnclear{std::current_exception()};
+  }
+}
+
 WhenBusy policy_of(const Instance& saga, const Place& place) {
   for (const Step& step : saga.definition->steps)
     for (const Holds& declared : step.holds) {
       if (declared.resource != place.resource) continue;
-      const auto keys = declared.keys(saga.state.get());
-      if (std::ranges::find(keys, place.key) != keys.end()) return declared.when_busy(saga.state.get());
+      const auto keys = ask([&] { return declared.keys(saga.state.get()); });
+      if (std::ranges::find(keys, place.key) == keys.end()) continue;
+      return ask([&] { return declared.when_busy(saga.state.get()); });
     }
   return {};
 }
@@ -143,9 +154,9 @@ std::vector<Request> SemanticLocks::wanted(const Instance& saga, int index) cons
   for (std::size_t i = static_cast<std::size_t>(index);
        i < (first ? steps.size() : static_cast<std::size_t>(index) + 1); ++i) {
     for (const Holds& declared : steps[i].holds) {
-      const auto mode = declared.mode(saga.state.get());
+      const auto mode = ask([&] { return declared.mode(saga.state.get()); });
       if (!mode) continue;
-      for (std::string& key : declared.keys(saga.state.get())) {
+      for (std::string& key : ask([&] { return declared.keys(saga.state.get()); })) {
         const Request request{{declared.resource, std::move(key)}, *mode};
         const auto same = std::ranges::find(out, request.place, &Request::place);
         if (same != out.end()) same->mode = std::max(same->mode, request.mode);
@@ -239,7 +250,10 @@ void SemanticLocks::enter(Transaction& tx, const Instance& saga, int index) cons
   const auto& steps = saga.definition->steps;
   for (auto i = static_cast<std::size_t>(index); i < steps.size(); ++i) {
     if (steps[i].holds.empty()) continue;
-    for (const Request& request : wanted(saga, static_cast<int>(i))) places.push_back(request.place);
+    try {
+      for (const Request& request : wanted(saga, static_cast<int>(i))) places.push_back(request.place);
+    } catch (const LockUnclear&) {  // shown by take(), where it is the step's failure
+    }
     break;
   }
   if (!places.empty()) table::enter(tx, places);

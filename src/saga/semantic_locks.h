@@ -18,6 +18,11 @@
 
 namespace skald::saga {
 
+// A function of the user's that says which lock a step needs has thrown; nothing of the database is at fault.
+struct LockUnclear {
+  std::exception_ptr error;
+};
+
 // Another transaction is at one of the places: roll back and come again with `alone`.
 struct PlaceTaken {};
 
@@ -34,7 +39,7 @@ struct LockAnswer {
 // For one run of one transaction.
 class SemanticLocks {
  public:
-  // What the step at `index` needs and the saga does not have; may throw PlaceTaken.
+  // What the step at `index` needs and the saga does not have; may throw PlaceTaken and LockUnclear.
   LockAnswer take(Transaction& tx, Instance& saga, int index, bool alone);
   // Rows for what was taken in this transaction and not released; where the saga, or its root, goes on.
   void keep(Transaction& tx) const;

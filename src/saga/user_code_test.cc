@@ -127,6 +127,98 @@ TEST_P(UserCodeTest, AStatementThatFailsBehindItsStepNeedsHelp) {
   expect_help(trip, "UNIQUE_VIOLATION");
 }
 
+// What a definition asks of the state is the user's code, too: when(), and which locks a step needs.
+class QuestionTest : public UserCodeTest {
+ protected:
+  static Saga<Trip> with_b_behind_the_pivot() {
+    return Saga<Trip>("trip").local("a", adds("a")).pivot().commit().local("b", adds("b")).retry(3, 1ms);
+  }
+  void expect_undone(const Saga<Trip>& trip, const std::string& code) {
+    const SagaView undone = run_until_settled(trip);
+    EXPECT_EQ(undone.status, SagaStatus::COMPENSATED);
+    ASSERT_TRUE(undone.error);
+    EXPECT_EQ(undone.error->code, code);
+    EXPECT_EQ(effects("a"), 0);
+    EXPECT_EQ(effects("b"), 0);
+  }
+  static Saga<Trip> with_b_before_the_pivot() {
+    return Saga<Trip>("trip")
+        .local("a", adds("a"))
+        .undo(removes("a"))
+        .commit()
+        .local("b", adds("b"))
+        .nothing_to_undo()
+        .retry(3, 1ms);
+  }
+  static bool is_unavailable(const Trip&) { throw Unavailable("PEER_DOWN", "not now"); }
+  static std::string has_no_key(const Trip&) { throw 42; }
+};
+INSTANTIATE_TEST_SUITE_P(Both, QuestionTest, testing::Values(Dialect::sqlite, Dialect::postgres), dialect_name);
+
+TEST_P(QuestionTest, AConditionThatAlwaysThrowsBehindThePivotNeedsHelp) {
+  expect_help(with_b_behind_the_pivot().when(is_unavailable), "PEER_DOWN");
+}
+
+TEST_P(QuestionTest, OneBeforeThePivotUndoesWhatWasDone) {
+  expect_undone(with_b_before_the_pivot().when([](const Trip&) -> bool { throw 42; }), "STEP_FAILED");
+}
+
+TEST_P(QuestionTest, OneOfACallThatWasNotMadeUndoesWhatWasDone) {
+  const auto trip = Saga<Trip>("trip")
+                        .local("a", adds("a"))
+                        .undo(removes("a"))
+                        .remote("call", [](Remote&, Trip&) { ADD_FAILURE() << "nobody has said that it is wanted"; })
+                        .nothing_to_undo()
+                        .when([](const Trip&) -> bool { throw 42; });
+  expect_undone(trip, "STEP_FAILED");
+}
+
+TEST_P(QuestionTest, OneThatGetsBetterCostsAnAttempt) {
+  int asked = 0;  // where the first transaction ends, and by the second
+  const auto trip =
+      with_b_before_the_pivot().when([&](const Trip& state) { return ++asked > 2 || is_unavailable(state); });
+  const SagaView ended = run_until_settled(trip);
+  EXPECT_EQ(ended.status, SagaStatus::COMPLETED);
+  EXPECT_EQ(effects("b"), 1);
+  EXPECT_EQ(std::ranges::count(ended.steps, "FAILED", &StepView::status), 1);
+}
+
+TEST_P(QuestionTest, WhatWasCalledStaysCalledWhereNobodyCanSayWhetherThereIsMore) {
+  int calls = 0;
+  const auto trip = Saga<Trip>("trip")
+                        .each("call", &Trip::legs, [&](Remote&, Trip& state, std::string&) { state.amount = ++calls; })
+                        .when([](const Trip& state) { return state.amount == 0 || is_unavailable(state); })
+                        .pivot();
+  know(trip);
+  const std::string id = start(trip, Trip{.legs = {"x", "y"}}).id;
+  for (const Instant end = clock_->steady() + 10s; clock_->steady() < end && view(id).status != SagaStatus::NEEDS_HELP;)
+    settle(*runner_);
+  EXPECT_EQ(view(id).status, SagaStatus::NEEDS_HELP);
+  EXPECT_EQ(view(id).error->code, "PEER_DOWN");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_P(QuestionTest, AKeyThatCannotBeToldBehindThePivotNeedsHelp) {
+  expect_help(with_b_behind_the_pivot().holds("room", has_no_key, LockMode::exclusive), "STEP_FAILED");
+}
+
+TEST_P(QuestionTest, OneOfAStepBeforeThePivotUndoesWhatWasDone) {
+  expect_undone(with_b_before_the_pivot().holds("room", has_no_key, LockMode::exclusive), "STEP_FAILED");
+}
+
+TEST_P(QuestionTest, SoDoesALockWhoseWaitCannotBeTold) {
+  const auto holder = Saga<Trip>("holder")
+                          .local("h", adds("h"))
+                          .undo(removes("h"))
+                          .holds("room", &Trip::name, LockMode::exclusive)
+                          .await("go", "go");
+  know(holder);
+  start(holder);
+  expect_undone(with_b_before_the_pivot().holds("room", &Trip::name, LockMode::exclusive,
+                                                [](const Trip&) -> WhenBusy { throw Unavailable("PEER_DOWN", "no"); }),
+                "PEER_DOWN");
+}
+
 // What the server makes of a step's own statements.
 class ServerLimitsTest : public UserCodeTest {
  protected:

@@ -1,6 +1,7 @@
 // Lists, roles, bad input, streams; and what holds after many orders at once.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <thread>
 
 #include "end_to_end/order_site.h"
@@ -71,6 +72,28 @@ TEST_P(OrderPaths, ListsFilterAndPage) {
   EXPECT_TRUE(products.next_cursor);
   const auto versions = json::parse(call("GET", "/order/products/lamp/versions").body);
   EXPECT_EQ(versions.at("items").as_array().size(), 6u);
+}
+
+TEST_P(OrderPaths, ProductsAreFoundByTheStatusTheyShow) {
+  for (const char* sku : {"chair", "desk", "lamp", "shelf"}) offer(sku, 2);
+  ASSERT_EQ(ended(place("desk", 2).id).status, Status::CONFIRMED);
+  (*db_)->write("at it", [&](Transaction& tx) {
+    for (const auto state : {order::ReservationState::RESERVING, order::ReservationState::RESERVED})
+      tx.insert(order::Reservation{std::string(enum_name(state)), "s", "o",
+                                   state == order::ReservationState::RESERVED ? "shelf" : "lamp", state, 1, 1,
+                                   tx.now()});
+  });
+  std::map<std::string, std::string> found;
+  for (const char* status : {"AVAILABLE", "SOLD_OUT", "RESERVING", "RESERVED"})
+    for (const auto& item :
+         from_json<Listing<order::ProductView>>(call("GET", "/order/products?status=" + std::string(status)).body)
+             .items) {
+      EXPECT_EQ(enum_name(item.status), status);
+      found[item.sku] = status;
+    }
+  EXPECT_EQ(found, (std::map<std::string, std::string>{
+                       {"chair", "AVAILABLE"}, {"desk", "SOLD_OUT"}, {"lamp", "RESERVING"}, {"shelf", "RESERVED"}}));
+  EXPECT_EQ(code_of(call("GET", "/order/products?status=GONE")), "BAD_STATUS");
 }
 
 TEST_P(OrderPaths, RestockingMakesRoom) {

@@ -1,5 +1,6 @@
 #include "store/tables/audit.h"
 
+#include "skald/conditions.h"
 #include "skald/id.h"
 
 namespace skald::tables::audit {
@@ -10,9 +11,15 @@ void insert(Transaction& tx, Random& random, std::string_view actor, std::string
                    std::string(detail)});
 }
 
-std::vector<Record> list(Transaction& tx, const std::optional<std::string>& after, std::size_t limit) {
-  return tx.select<Record>("WHERE (CAST($1 AS VARCHAR(200)) IS NULL OR id < $1) ORDER BY id DESC LIMIT $2", after,
-                           limit);
+std::vector<Record> list(Transaction& tx, const Filter& filter, const std::optional<std::string>& after,
+                         std::size_t limit) {
+  Conditions conditions;
+  if (filter.actor) conditions.add("actor = " + conditions.bind(*filter.actor));
+  if (filter.action) conditions.add("action = " + conditions.bind(*filter.action));
+  if (filter.target) conditions.add("target = " + conditions.bind(*filter.target));
+  if (after) conditions.add("id < " + conditions.bind(*after));
+  const std::string most = conditions.bind(limit);
+  return tx.select<Record>(conditions.where() + " ORDER BY id DESC LIMIT " + most, conditions.params());
 }
 
 }  // namespace skald::tables::audit

@@ -1,6 +1,7 @@
 // skald_audit: what operators did, and to what.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,11 @@ BOOST_DESCRIBE_STRUCT(Record, (), (id, at, actor, action, target, detail))
 
 void insert(Transaction& tx, Random& random, std::string_view actor, std::string_view action, std::string_view target,
             std::string_view detail);
-std::vector<Record> list(Transaction& tx, const std::optional<std::string>& after, std::size_t limit);  // newest first
+struct Filter {
+  std::optional<std::string> actor, action, target;
+};
+std::vector<Record> list(Transaction& tx, const Filter& filter, const std::optional<std::string>& after,
+                         std::size_t limit);  // newest first
 
 }  // namespace skald::tables::audit
 
