@@ -107,7 +107,11 @@ void hear(const std::string& word) {
 }
 
 void Complaints::log(Level level, std::string_view message, std::string_view fields) {
-  if (level >= Level::warn) std::cerr << message << " " << fields << std::endl;
+  if (level < Level::warn) return;
+  std::lock_guard lock(mutex_);
+  if (shown_.contains(message)) return;
+  shown_.emplace(message);
+  std::cerr << message << " " << fields << std::endl;
 }
 
 int run_role(int argc, char** argv) {

@@ -3,6 +3,8 @@
 // It speaks the protocol of peers/peer.mjs, and as "sagas" that of peers/saga.mjs.
 #pragma once
 
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "skald/env.h"
@@ -23,10 +25,15 @@ void run_polling(const Role& role);
 void say(const char* word);
 void hear(const std::string& word);  // exits where something else is said
 
-// Shows on stderr what an engine complains about.
+// Shows on stderr what an engine complains about, each kind once: one saga in ten is declined, and whoever
+// reads the lines would take the time that is measured.
 class Complaints : public skald::Observer {
  public:
   void log(Level level, std::string_view message, std::string_view fields) override;
+
+ private:
+  std::mutex mutex_;  // guards shown_
+  std::set<std::string, std::less<>> shown_;
 };
 
 }  // namespace bench
