@@ -92,13 +92,24 @@ start_service() {
   while words_of "$pid" | grep -qF cluster.sh; do sleep 0.01; done
 }
 
+# What a service says of itself, with whom it is connected, and where its threads are: whoever waits for it in vain
+# must find out why.
+describe() {
+  local pid
+  say "$1 says: $(curl -sS -m 5 "$(url_of "$1")/readyz" 2>&1)"
+  pid=$(pid_of "$1") || return 0
+  ss -tnpH 2>/dev/null | grep -F "pid=$pid," >&2 || true
+  if command -v gdb >/dev/null; then gdb -p "$pid" -batch -ex 'thread apply all backtrace 12' 2>/dev/null >&2 || true; fi
+}
+
 # Waits for one that was started; says why when it ended instead.
 await() {
-  local patience=300
+  local patience=300 name
   until ready "$1"; do
     if [[ -z $(pid_of "$1") ]] || ((--patience == 0)); then
       say "$1 did not become ready; the end of $dir/$1/log:"
       tail -n 5 "$dir/$1/log" >&2
+      if is_service "$1"; then for name in "${services[@]}"; do describe "$name"; done; fi
       return 1
     fi
     sleep 0.1

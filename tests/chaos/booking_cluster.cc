@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "runtime/wakeup.h"
@@ -51,9 +53,20 @@ void BookingCluster::stop_nats_cleanly() const {
 }
 
 void BookingCluster::up() const {
-  for (int i = 0; i < kTries; ++i)
+  for (int i = 0; i < kTries; ++i) {
     if (run({"up"})) return;
+    std::printf("the cluster did not come up at once:\n%s\n", new_lines().c_str());
+  }
   throw std::runtime_error("the cluster does not come up; its logs are in " + folder_.path().string());
+}
+
+std::string BookingCluster::new_lines() const {
+  std::ifstream log(folder_.path() / "cluster.log");
+  log.seekg(read_);
+  std::ostringstream out;
+  out << log.rdbuf();
+  read_ += static_cast<std::streamoff>(out.str().size());
+  return out.str();
 }
 
 bool BookingCluster::run(std::vector<std::string> words) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <ios>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,10 @@ class BookingCluster {
 
  private:
   bool run(std::vector<std::string> words) const;  // tools/cluster.sh; false where it says no
+  std::string new_lines() const;                   // of what it said since this was last asked
 
   test::TemporaryFolder folder_;
+  mutable std::streamoff read_ = 0;
 };
 
 }  // namespace skald::chaos
