@@ -36,6 +36,17 @@ struct Discard {
 };
 BOOST_DESCRIBE_STRUCT(Discard, (), (reason))
 
+}  // namespace
+}  // namespace skald::http
+
+template <>
+struct skald::Limits<skald::http::Discard> {
+  static constexpr skald::MemberLimit of[] = {{"reason", 1, skald::http::kReasonBytesMax}};
+};
+
+namespace skald::http {
+namespace {
+
 DeadLetterView view_of(const DeadLetter& d) {
   return {.id = d.id,
           .type = d.type,

@@ -35,6 +35,22 @@ struct Signal {
 };
 BOOST_DESCRIBE_STRUCT(Signal, (), (name, payload, id))
 
+}  // namespace
+}  // namespace skald::http
+
+template <>
+struct skald::Limits<skald::http::Compensation> {
+  static constexpr skald::MemberLimit of[] = {{"reason", 1, skald::http::kReasonBytesMax}};
+};
+template <>
+struct skald::Limits<skald::http::Signal> {
+  static constexpr skald::MemberLimit of[] = {{"name", 1, skald::http::kNameBytesMax},
+                                              {"id", 1, skald::http::kNameBytesMax}};
+};
+
+namespace skald::http {
+namespace {
+
 SagaBody body_of(SagaView view) {
   return {.id = std::move(view.id),
           .type = std::move(view.type),

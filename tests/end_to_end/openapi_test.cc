@@ -176,6 +176,24 @@ TEST_F(OpenApiTest, MinimumsAreTrue) {
   EXPECT_EQ(low("Restock", "quantity"), 1);
 }
 
+// What operators send: an empty text is refused by its own code, before anybody looks whether the saga is there.
+TEST_F(OpenApiTest, ShortestTextsAreTrue) {
+  document_ = server_.request("GET", "/openapi.json").json();
+  struct Text {
+    const char *schema, *member, *path;
+  };
+  for (const Text& text : {Text{"Discard", "reason", "/api/dead-letters/none/discard"},
+                           Text{"Compensation", "reason", "/api/sagas/none/compensate"},
+                           Text{"Signal", "name", "/api/sagas/none/signal"}}) {
+    const auto& schema = document_.at("components").at("schemas").at(text.schema).at("properties").at(text.member);
+    EXPECT_EQ(schema.at("minLength").as_int64(), 1) << text.schema;
+    EXPECT_EQ(server_.request("POST", text.path, "{\"" + std::string(text.member) + "\":\"\"}").status, 422)
+        << text.path;
+    EXPECT_EQ(server_.request("POST", text.path, "{\"" + std::string(text.member) + "\":\"x\"}").status, 404)
+        << text.path;
+  }
+}
+
 TEST_F(OpenApiTest, EveryListRefusesAFilterThatItDoesNotKnow) {
   document_ = server_.request("GET", "/openapi.json").json();
   int lists = 0;
