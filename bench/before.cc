@@ -73,6 +73,7 @@ void measure_before(Server& server, const Options& options, Report& report) {
     rows.push_back({work.name, number(before), number(now), number(now / before, 2) + "x"});
     report.check(work.name + ", against the version before", kNotSlower, now / before);
   }
+  if (rows.empty()) return;
   report.table("This version beside the one before: per second", {"what", "before", "now", "ratio"}, rows);
 }
 

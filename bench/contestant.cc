@@ -77,7 +77,8 @@ std::string Match::times(const std::string& role, int which) const {
 std::vector<std::string> Match::command(const std::string& role, double rate, double seconds, std::int64_t count,
                                         int which) const {
   std::vector<std::string> out;
-  if (is_own(contestant_.peer)) out = {contestant_.program, "role"};
+  if (role == "consumer") out = contestant_.consumer_under;
+  if (is_own(contestant_.peer)) out.insert(out.end(), {contestant_.program, "role"});
   else out = {node(), peers_file(role == "sagas" ? "peers/saga.mjs" : "peers/peer.mjs")};
   out.insert(out.end(), {role, contestant_.peer, url_, times(role, which), std::to_string(rate),
                          std::to_string(seconds), std::to_string(count)});

@@ -16,6 +16,7 @@ struct Contestant {
   std::string peer;      // "skald…" and "hand…", or what the scripts in peers/ are told
   std::string settings;  // for the reader
   std::string program = "/proc/self/exe";  // which plays the roles of "skald…" and "hand…"
+  std::vector<std::string> consumer_under = {};  // a command that runs its consumer
 };
 
 // Node, as the peers want it; and one of the peers' scripts or packages.

@@ -40,6 +40,7 @@ int run(const Options& options) {
     if (options.wants("polling")) measure_polling_bookings(server, options, report);
   } else if (options.name == "before") {
     measure_before(server, options, report);
+    if (options.wants("instructions")) measure_instructions(server, options, report);
   } else {
     if (options.wants("sqlite")) measure_sqlite_store(options, report);
     if (options.wants("postgres")) measure_postgres_store(server, options, report);

@@ -13,7 +13,7 @@ const std::map<std::string, std::vector<std::string>> kSections = {
     {"store", {"sqlite", "postgres"}},
     {"saga", {"throughput", "latency", "workers", "sqlite", "hot", "release", "sleepers"}},
     {"booking", {"embedded", "distributed", "polling"}},
-    {"before", {"outbox", "saga", "sqlite"}},
+    {"before", {"outbox", "saga", "sqlite", "instructions"}},
 };
 
 [[noreturn]] void usage(const std::string& problem) {
@@ -24,7 +24,7 @@ const std::map<std::string, std::vector<std::string>> kSections = {
       "       skald_bench store [sqlite] [postgres] [OPTION]...\n"
       "       skald_bench saga [throughput] [latency] [workers] [sqlite] [hot] [release] [sleepers] [OPTION]...\n"
       "       skald_bench booking [embedded] [distributed] [polling] [OPTION]...\n"
-      "       skald_bench before --program PATH [outbox] [saga] [sqlite] [OPTION]...\n"
+      "       skald_bench before --program PATH [outbox] [saga] [sqlite] [instructions] [OPTION]...\n"
       "  --program PATH    the skald_bench of the version before\n"
       "  --seconds S       of each measured run (6; before: 20; booking: 30)\n"
       "  --rounds N        interleaved repetitions, of which the median counts (2)\n"

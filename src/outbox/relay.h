@@ -123,6 +123,7 @@ class Relay {
     HeldKeys held_keys;
     std::vector<Span> spans;
     Time now{};
+    std::optional<int> put_off = {};  // the partition of a suspect that may not go alone yet
   };
 
   Duration step();
@@ -193,7 +194,7 @@ class Relay {
   std::unordered_map<std::string, InHand> in_hand_;
   struct Alone {
     std::string id;
-    Instant until{};
+    Instant until{};  // it is on its way for long then; known when it is sent
   };
   std::optional<Alone> alone_;  // of those, the suspect that a death would count against
   std::optional<Instant> suspects_until_;  // the others of those that are suspect count as survivors then

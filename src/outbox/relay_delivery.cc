@@ -73,6 +73,7 @@ bool Relay::run_consumers(const Entry& entry) {
 
 void Relay::send(const Entry& entry) {
   const Instant begun = env_.clock.steady();
+  if (alone_ && alone_->id == entry.id) alone_->until = begun + tables::blame::alone_for(entry.crashes);
   auto span = begin_span(env_, entry.event.traceparent, Span::Kind::producer, {"send ", entry.event.type});
   routing_.plan(entry).route->bus->send(outgoing(entry),
                                         [this, entry, begun, span = std::move(span)](Outcome outcome) mutable {

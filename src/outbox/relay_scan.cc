@@ -14,6 +14,7 @@ constexpr std::size_t kPageMin = 4;
 constexpr std::size_t kManyAtOnce = 8;
 constexpr Duration kRestOfEach = 400us, kRestMax = 40ms;
 constexpr std::size_t kSharersMax = 2;
+constexpr Duration kPutOff = 20ms;
 
 bool begins_in(const Triage& work, int partition) {
   for (const auto* list : {&work.claimed, &work.careful, &work.send, &work.orphans, &work.forged, &work.condemned}) {
@@ -145,6 +146,7 @@ void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
 void Relay::work_on_page(Transaction& tx, Page& page) {
   code_.begin_run();
   page.work = Triage{};
+  page.put_off.reset();
   sort_out(tx, page, Fences::locked);
   handling_.call_together(tx, page.work.local, code_, page.spans);
   complete(tx, page.work.local, false);
@@ -154,8 +156,9 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
   for (const auto* list : {&page.work.claimed, &page.work.careful})
     for (const Entry& entry : *list) claims.push_back(entry.id);
   if (page.work.alone) {
-    claims.push_back(page.work.alone->id);
-    tables::blame::mark(tx, tables::blame::Kind::event, page.work.alone->id, view_->worker);
+    const bool marked = tables::blame::mark(tx, tables::blame::Kind::event, page.work.alone->id, view_->worker);
+    if (marked) claims.push_back(page.work.alone->id);
+    else page.put_off = std::exchange(page.work.alone, std::nullopt)->partition;
   }
   tables::outbox::claim(tx, claims, view_->worker);
   for (const Entry& orphan : page.work.orphans) recover(tx, orphan, page.blames);
@@ -174,6 +177,12 @@ void Relay::advance_lanes(const Page& page) {
   }
   for (const auto& [key, bus] : page.held_keys)
     if (const auto lane = lanes_.find(partition_of(key)); lane != lanes_.end()) lane->second.held_keys[key] = bus;
+  // Some saga is the one that goes alone: nobody tells when that has survived.
+  if (page.put_off) {
+    Lane& lane = lanes_.at(*page.put_off);
+    lane.wants_room = true;
+    lane.due = env_.clock.steady() + kPutOff;
+  }
   for (const auto& position : page.positions) {
     Lane& lane = lanes_.at(position.partition);
     if (page.work.no_room.contains(position.partition)) lane.wants_room = true;
@@ -215,7 +224,7 @@ void Relay::begin_work(Page& page) {
     Entry& entry = *page.work.alone;
     ++entry.attempts;
     take_in_hand(entry);
-    alone_ = {entry.id, env_.clock.steady() + tables::blame::alone_for(entry.crashes)};
+    alone_ = {entry.id, Instant::max()};
     const auto& plan = routing_.plan(entry);
     if (plan.consumers.empty() && plan.route != nullptr) send(entry);
     else singles_.push_front(std::move(entry));

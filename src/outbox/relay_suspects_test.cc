@@ -98,15 +98,40 @@ TEST_P(RelaySuspectsTest, TheThirdDeathWithItAloneParksIt) {
   EXPECT_EQ(handled_, 1);
 }
 
-TEST_P(RelaySuspectsTest, OfTwoThatWereMarkedNobodyKnowsWhichItWas) {
+TEST_P(RelaySuspectsTest, WaitsWhileASagaOfItsWorkerGoesAlone) {
   emit("e1", "local");
-  db().write("mark", [](Transaction& tx) {
-    tables::blame::mark(tx, tables::blame::Kind::event, "e1", "dead");
-    tables::blame::mark(tx, tables::blame::Kind::saga, "s1", "dead");
-    EXPECT_TRUE(tables::blame::count_death(tx, "dead").empty());
-  });
-  EXPECT_EQ(counted("e1"), 0);
+  dies("e1", tables::blame::kDeathsAlone);
+  const auto mark_saga = [&](const char* id) {
+    return db().write_result("mark", [&](Transaction& tx) {
+      return tables::blame::mark(tx, tables::blame::Kind::saga, id, membership_.view()->worker);
+    });
+  };
+  EXPECT_TRUE(mark_saga("s1"));
+  EXPECT_TRUE(mark_saga("s1")) << "it is the same";
+  EXPECT_FALSE(mark_saga("s2"));
+  run();
+  EXPECT_EQ(handled_, 0) << "of two nobody would know which it was";
+  db().write("survive", [](Transaction& tx) { tables::blame::clear(tx, tables::blame::Kind::saga, "s1"); });
+  pass_time(50ms);
+  run();
+  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED) << "nobody has to wake it";
   EXPECT_EQ(marks(), 0);
+}
+
+TEST_P(RelaySuspectsTest, IsStillMarkedWhenItRunsHoweverLateThatIs) {
+  std::int64_t marks_inside = -1;
+  routing_.add(Consumer{
+      .name = "w", .type = "watched", .handle = [&](Transaction& tx, const Message&) {
+        marks_inside = tx.query("SELECT COUNT(*) FROM skald_blame WHERE marked_by <> ''").get<std::int64_t>(0, 0);
+      }});
+  emit("e1", "watched");
+  dies("e1", tables::blame::kDeathsAlone);
+  for (int i = 0; i < 100 && marks_inside < 0; ++i) {
+    relay_.wake(~std::uint64_t{0});
+    relay_.run_once();
+    pass_time(1s);  // a machine that hesitates between any two steps
+  }
+  EXPECT_EQ(marks_inside, 1);
 }
 
 TEST_P(RelaySuspectsTest, WhatRunsAndSurvivesIsCleared) {

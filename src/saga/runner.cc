@@ -116,6 +116,7 @@ bool Runner::run_one() {
   try {
     if (ready.reload) ready.saga = reload(*ready.saga);
     if (ready.saga) {
+      note_begun(id);
       const After after = step(*ready.saga, ready.after);
       trust(id);
       put_back(std::move(ready.saga), after);
@@ -167,6 +168,19 @@ void Runner::give_up(const std::string& id) {
   let_go(id);
   adrift_ = true;
   look_at(kPauseAfterError);
+}
+
+// From here on a suspect may kill.
+void Runner::note_begun(const std::string& id) {
+  Duration patience{};
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = suspects_.find(id);
+    if (found == suspects_.end() || found->second.until != Instant::max()) return;
+    patience = tables::blame::alone_for(found->second.deaths);
+    found->second.until = env_.clock.steady() + patience;
+  }
+  look_at(patience);
 }
 
 void Runner::trust(const std::string& id) {

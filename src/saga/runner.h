@@ -122,13 +122,15 @@ class Runner {
   // Of claimed sagas, the suspects that find no place beside those in hand are given back; `admitted` are the others.
   struct Suspect {
     bool alone = false;  // else in a group
-    Instant until{};  // it holds its place until then
+    int deaths = 0;
+    Instant until = Instant::max();  // it holds its place until then; known when it has begun
     tables::blame::Blame blame = {};
   };
   using Suspects = std::map<std::string, Suspect>;
   void put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed, Suspects& admitted);
   // Those whose time is over have survived for now.
   Suspects expired_suspects();
+  void note_begun(const std::string& id);
   void trust(const std::string& id);
   void try_again_later(Handle saga, const std::exception& error);
 

@@ -50,7 +50,8 @@ void Runner::put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& c
       else --places_grouped;
     }
   }
-  const std::string chosen = place_alone && !alone.empty() ? alone[env_.random.next() % alone.size()] : "";
+  std::string chosen = place_alone && !alone.empty() ? alone[env_.random.next() % alone.size()] : "";
+  if (!chosen.empty() && !blame::mark(tx, blame::Kind::saga, chosen, hooks_.worker())) chosen.clear();
   const Duration spread = std::min(kPutOffMax, kPutOff * suspects);
   std::erase_if(claimed, [&](const tables::saga::Row& row) {
     if (row.take_overs < kDeathsGrouped) return false;
@@ -63,10 +64,10 @@ void Runner::put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& c
       return true;
     }
     if (!goes_alone) --places_grouped;
-    else if (!condemned) blame::mark(tx, blame::Kind::saga, row.id, row.owner);
     const auto found = blames.find(row.id);
-    admitted.emplace(row.id, Suspect{goes_alone, env_.clock.steady() + blame::alone_for(row.take_overs),
-                                     found == blames.end() ? blame::Blame{} : found->second});
+    admitted.emplace(row.id, Suspect{.alone = goes_alone,
+                                     .deaths = row.take_overs,
+                                     .blame = found == blames.end() ? blame::Blame{} : found->second});
     return false;
   });
 }

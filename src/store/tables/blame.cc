@@ -1,5 +1,6 @@
 #include "store/tables/blame.h"
 
+#include "base/hash.h"
 #include "env/seam.h"
 #include "store/tables/live.h"
 
@@ -28,11 +29,20 @@ std::map<std::string, Blame, std::less<>> find(Transaction& tx, Kind kind, std::
   return out;
 }
 
-void mark(Transaction& tx, Kind kind, std::string_view id, std::string_view worker) {
+bool mark(Transaction& tx, Kind kind, std::string_view id, std::string_view worker) {
+  // Sagas and events are claimed by two threads, and neither would see what the other has not committed.
+  const auto place = static_cast<std::int64_t>(hash64(unambiguous({"skald-blame", worker})));
+  if (tx.on(Dialect::postgres) && !tx.query("SELECT pg_try_advisory_xact_lock($1)", place).get<bool>(0, 0))
+    return false;
+  if (!tx.query("SELECT 1 FROM skald_blame WHERE marked_by = $1 AND (kind <> $2 OR id <> $3)", worker, name_of(kind),
+                id)
+           .empty())
+    return false;
   tx.enqueue(
       "INSERT INTO skald_blame (kind, id, marked_by) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO UPDATE SET "
       "marked_by = excluded.marked_by",
       name_of(kind), id, worker);
+  return true;
 }
 
 void lift(Transaction& tx, Kind kind, std::string_view id, std::string_view worker) {
@@ -49,10 +59,6 @@ void clear(Transaction& tx, Kind kind, std::string_view id) {
 }
 
 std::vector<Counted> count_death(Transaction& tx, std::string_view worker) {
-  if (tx.query("SELECT 1 FROM skald_blame WHERE marked_by = $1", worker).size() > 1) {
-    lift_all(tx, worker);
-    return {};
-  }
   const Rows marked = tx.query(
       "UPDATE skald_blame SET counted = counted + CASE WHEN counted_for = $1 THEN 0 ELSE 1 END, sure = CASE WHEN "
       "counted_for = $1 THEN sure ELSE 0 END, counted_for = $1, marked_by = '' WHERE marked_by = $1 "

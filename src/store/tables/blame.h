@@ -6,7 +6,7 @@
 // | deaths in a row | how the suspect is taken up again                                |
 // | 1               | at once, together with the others                                |
 // | 2               | in a group of at most kGroup                                     |
-// | 3 and more      | alone, in changing order, marked here with its worker             |
+// | 3 and more      | alone among sagas and events, in changing order, marked here with its worker |
 //
 // A suspect that has run and survived is cleared. A death counts only against the one that was
 // marked, or against the one that the dying process named in its crash note. At the third count the
@@ -31,8 +31,8 @@ inline constexpr int kDeathsGrouped = 2, kDeathsAlone = 3;
 inline constexpr std::size_t kGroup = 8;
 inline constexpr int kCountsMax = 3;
 
-// A slow call of one suspect must not hold up hundreds: after so long alone it has survived for now,
-// and the next may begin. A suspect that kills late gets more time at each death.
+// A slow call of one suspect must not hold up hundreds: after so long alone, from the moment in which its code
+// began, it has survived for now, and the next may begin. A suspect that kills late gets more time at each death.
 inline Duration alone_for(int deaths) { return 50ms * (1 << std::clamp(deaths - kDeathsAlone, 0, 8)); }
 
 struct Blame {
@@ -49,8 +49,9 @@ struct Blame {
 
 std::map<std::string, Blame, std::less<>> find(Transaction& tx, Kind kind, std::span<const std::string> ids);
 
-// From its commit on a death of `worker` counts against this one.
-void mark(Transaction& tx, Kind kind, std::string_view id, std::string_view worker);
+// From its commit on a death of `worker` counts against this one. False: another, saga or event, is marked
+// by that worker or is just being marked. Then this one must not run yet: of two nobody would know which it was.
+bool mark(Transaction& tx, Kind kind, std::string_view id, std::string_view worker);
 // It has survived its time alone.
 void lift(Transaction& tx, Kind kind, std::string_view id, std::string_view worker);
 // Of a worker that leaves in peace.
@@ -63,8 +64,7 @@ struct Counted {
   std::string id;
   Blame blame;
 };
-// `worker` is dead: what it had marked, where that was one alone: of a saga and an event nobody knows which it was. A death
-// that its crash note has told is not counted twice.
+// `worker` is dead: what it had marked. A death that its crash note has told is not counted twice.
 std::vector<Counted> count_death(Transaction& tx, std::string_view worker);
 // What the crash note of a dead worker names. False: nothing live has that id.
 bool count_report(Transaction& tx, std::string_view worker, Kind kind, std::string_view id);
