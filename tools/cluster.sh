@@ -26,10 +26,6 @@ pid_of() {
 # The command line of a process; nothing where it has ended, reaped or not.
 words_of() { { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null; }
 
-free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 url_of() { # NAME
   case $1 in
     postgres | nats) cat "$dir/$1/url" ;;
@@ -78,7 +74,7 @@ start_service() {
   local name=$1 pid database=
   local arguments=(serve --services "$name" --data "$dir/$name/data" --bus "$(url_of nats)")
   mkdir -p "$dir/$name"
-  [[ -s $dir/$name/port ]] || free_port >"$dir/$name/port"
+  [[ -s $dir/$name/port ]] || "$root/tools/free_port.py" >"$dir/$name/port"
   arguments+=(--listen "127.0.0.1:$(<"$dir/$name/port")")
   if [[ $name == user-api ]]; then
     arguments+=(--http-threads 256)  # they only wait for answers

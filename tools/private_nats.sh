@@ -7,18 +7,17 @@
 set -euo pipefail
 
 action=${1:?start or stop} dir=$(readlink -f "${2:?the directory of the server}")
+tools=$(dirname "$(readlink -f "$0")")
 PATH=$PATH:/usr/sbin
 
 start() {
   : >"$dir/log"
-  # Port -1 is a free one, which the server names in its log.
   local line port
-  port=$(cat "$dir/port" 2>/dev/null || echo -1)
+  port=$(cat "$dir/port" 2>/dev/null || "$tools/free_port.py")
   nohup nats-server --jetstream --store_dir "$dir/store" --addr 127.0.0.1 --port "$port" --pid "$dir/pid" \
     </dev/null >>"$dir/log" 2>&1 &
   local server=$!
   while IFS= read -r line; do
-    [[ $line =~ client\ connections\ on\ 127\.0\.0\.1:([0-9]+) ]] && port=${BASH_REMATCH[1]}
     if [[ $line == *"Server is ready"* ]]; then
       echo "$port" >"$dir/port"
       echo "nats://127.0.0.1:$port"

@@ -11,6 +11,7 @@ set -euo pipefail
 
 action=${1:?start or stop} dir=$(readlink -f "${2:?the directory of the server}")
 settings=("${@:3}")
+tools=$(dirname "$(readlink -f "$0")")
 bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 
 as_owner() {
@@ -19,10 +20,6 @@ as_owner() {
   else
     "$@"
   fi
-}
-
-free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
 start() {
@@ -35,7 +32,7 @@ start() {
   fi
   # Somebody else may take the port between asking for it and binding it.
   for attempt in 1 2 3; do
-    port=$(cat "$dir/port" 2>/dev/null || free_port)
+    port=$(cat "$dir/port" 2>/dev/null || "$tools/free_port.py")
     if as_owner "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 start -o "-p $port -c max_connections=200 \
         -c recovery_init_sync_method=syncfs -c listen_addresses=127.0.0.1 -c unix_socket_directories='$dir' \
         ${settings[*]/#/-c }" \

@@ -116,7 +116,7 @@ void Relay::follow_membership() {
   std::erase_if(burials_, [&](const Undertaker::Burial& burial) {
     return lost(burial.entry) && in_hand_.erase(burial.entry.id) <= 1;
   });
-  if (alone_ && !in_hand_.contains(alone_->id)) alone_.reset();
+  if (alone_ && !in_hand_.contains(alone_->id)) end_alone();
 }
 
 void Relay::follow_suspicion() {
@@ -294,6 +294,7 @@ bool Relay::run_next_single() {
   singles_.pop_front();
   if (!ours) {
     // Its new owner finds it in the table; what is sent from here on is a repeat.
+    if (alone_ && alone_->id == entry.id) end_alone();
     release_from_hand(entry);
     return true;
   }

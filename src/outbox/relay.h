@@ -161,6 +161,7 @@ class Relay {
   void complete(Transaction& tx, std::span<const Entry> entries, bool attempt_counted);
   void recover(Transaction& tx, const Entry& orphan, const Blames& blames);
   void clear_survivor(Transaction& tx, Entry& entry) const;
+  void end_alone();
   bool lift_alone();
   bool lift_suspects();
   bool has_suspects() const;
@@ -197,6 +198,7 @@ class Relay {
     Instant until{};  // it is on its way for long then; known when it is sent
   };
   std::optional<Alone> alone_;  // of those, the suspect that a death would count against
+  bool marks_stale_ = false;  // one that went alone does so no longer, and may be marked still
   std::optional<Instant> suspects_until_;  // the others of those that are suspect count as survivors then
   std::unordered_map<std::string, int> cut_offs_;  // since an event's bus has last told what became of it
   std::vector<Entry> claimed_;  // to be run together

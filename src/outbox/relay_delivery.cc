@@ -149,12 +149,18 @@ void Relay::clear_survivor(Transaction& tx, Entry& entry) const {
   entry.crashes = 0;
 }
 
+void Relay::end_alone() {
+  alone_.reset();
+  marks_stale_ = true;
+}
+
 // One that is on its way for long has survived for now: the next may go.
 bool Relay::lift_alone() {
-  if (!alone_ || alone_->until > env_.clock.steady()) return false;
-  const std::string id = std::exchange(alone_, std::nullopt)->id;
+  if (alone_ && alone_->until <= env_.clock.steady()) end_alone();
+  if (alone_ || !marks_stale_) return false;
   db_.write("lift a suspect",
-            [&](Transaction& tx) { tables::blame::lift(tx, tables::blame::Kind::event, id, view_->worker); });
+            [&](Transaction& tx) { tables::blame::lift_kind(tx, tables::blame::Kind::event, view_->worker); });
+  marks_stale_ = false;
   look_for_room();
   return true;
 }

@@ -130,6 +130,7 @@ class Runner {
   void put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& claimed, Suspects& admitted);
   // Those whose time is over have survived for now.
   Suspects expired_suspects();
+  bool has_one_alone();
   void note_begun(const std::string& id);
   void trust(const std::string& id);
   void try_again_later(Handle saga, const std::exception& error);

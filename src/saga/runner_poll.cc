@@ -41,14 +41,12 @@ void Runner::put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& c
     return found != blames.end() && found->second.is_condemned();
   };
   std::erase_if(alone, is_condemned);
-  bool place_alone = true;
+  const bool place_alone = !has_one_alone();
   std::size_t places_grouped = blame::kGroup;
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [id, suspect] : suspects_) {
-      if (suspect.alone) place_alone = false;
-      else --places_grouped;
-    }
+    for (const auto& [id, suspect] : suspects_)
+      if (!suspect.alone) --places_grouped;
   }
   std::string chosen = place_alone && !alone.empty() ? alone[env_.random.next() % alone.size()] : "";
   if (!chosen.empty() && !blame::mark(tx, blame::Kind::saga, chosen, hooks_.worker())) chosen.clear();
@@ -79,6 +77,11 @@ Runner::Suspects Runner::expired_suspects() {
   for (const auto& [id, suspect] : suspects_)
     if (suspect.until <= now) out.emplace(id, suspect);
   return out;
+}
+
+bool Runner::has_one_alone() {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(suspects_, [](const auto& one) { return one.second.alone; });
 }
 
 bool Runner::look_sooner(Duration in) {
@@ -113,10 +116,11 @@ Duration Runner::poll() {
   const bool adrift = adrift_.exchange(false);
   Suspects admitted;
   const Suspects expired = expired_suspects();
+  const bool lifts =
+      std::ranges::any_of(expired, [](const auto& one) { return one.second.alone; }) || (adrift && !has_one_alone());
   try {
     db_.write("claim sagas", [&](Transaction& tx) {
-      for (const auto& [id, suspect] : expired)
-        if (suspect.alone) blame::lift(tx, blame::Kind::saga, id, worker);
+      if (lifts) blame::lift_kind(tx, blame::Kind::saga, worker);
       if (adrift && seam::holds(seam::Rule::lost_claims_released)) tables::saga::release_others(tx, worker, held());
       claimed = tables::saga::claim_due(tx, worker, known, room);
       put_off_suspects(tx, claimed, admitted);
@@ -158,6 +162,7 @@ void Runner::take_in_hand(const tables::saga::Row& row, const blame::Blame& blam
 
 void Runner::park_unreadable(tables::saga::Row row, const std::string& why) {
   trust(row.id);
+  adrift_ = true;  // it may be marked still
   env_.observer.log(Observer::Level::error, "a saga cannot be read and needs help",
                     "\"tag\":\"[Saga]\",\"sagaId\":" + to_json(row.id) + ",\"error\":" + to_json(why));
   try {

@@ -34,10 +34,8 @@ bool mark(Transaction& tx, Kind kind, std::string_view id, std::string_view work
   const auto place = static_cast<std::int64_t>(hash64(unambiguous({"skald-blame", worker})));
   if (tx.on(Dialect::postgres) && !tx.query("SELECT pg_try_advisory_xact_lock($1)", place).get<bool>(0, 0))
     return false;
-  if (!tx.query("SELECT 1 FROM skald_blame WHERE marked_by = $1 AND (kind <> $2 OR id <> $3)", worker, name_of(kind),
-                id)
-           .empty())
-    return false;
+  lift_kind(tx, kind, worker);
+  if (!tx.query("SELECT 1 FROM skald_blame WHERE marked_by = $1", worker).empty()) return false;
   tx.enqueue(
       "INSERT INTO skald_blame (kind, id, marked_by) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO UPDATE SET "
       "marked_by = excluded.marked_by",
@@ -45,9 +43,8 @@ bool mark(Transaction& tx, Kind kind, std::string_view id, std::string_view work
   return true;
 }
 
-void lift(Transaction& tx, Kind kind, std::string_view id, std::string_view worker) {
-  tx.enqueue("UPDATE skald_blame SET marked_by = '' WHERE kind = $1 AND id = $2 AND marked_by = $3", name_of(kind), id,
-             worker);
+void lift_kind(Transaction& tx, Kind kind, std::string_view worker) {
+  tx.enqueue("UPDATE skald_blame SET marked_by = '' WHERE kind = $1 AND marked_by = $2", name_of(kind), worker);
 }
 
 void lift_all(Transaction& tx, std::string_view worker) {

@@ -49,11 +49,12 @@ struct Blame {
 
 std::map<std::string, Blame, std::less<>> find(Transaction& tx, Kind kind, std::span<const std::string> ids);
 
-// From its commit on a death of `worker` counts against this one. False: another, saga or event, is marked
-// by that worker or is just being marked. Then this one must not run yet: of two nobody would know which it was.
+// From its commit on a death of `worker` counts against this one, which is the only one of its kind that goes alone
+// there. False: one of the other kind does, or is just being marked. Then this one must not run yet: of two nobody
+// would know which it was.
 bool mark(Transaction& tx, Kind kind, std::string_view id, std::string_view worker);
-// It has survived its time alone.
-void lift(Transaction& tx, Kind kind, std::string_view id, std::string_view worker);
+// No suspect of this kind goes alone in this worker: it has survived its time, or is no longer in hand.
+void lift_kind(Transaction& tx, Kind kind, std::string_view worker);
 // Of a worker that leaves in peace.
 void lift_all(Transaction& tx, std::string_view worker);
 // It has run and survived, or a person has decided about it.
