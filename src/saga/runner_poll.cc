@@ -49,7 +49,7 @@ void Runner::put_off_suspects(Transaction& tx, std::vector<tables::saga::Row>& c
       if (!suspect.alone) --places_grouped;
   }
   std::string chosen = place_alone && !alone.empty() ? alone[env_.random.next() % alone.size()] : "";
-  if (!chosen.empty() && !blame::mark(tx, blame::Kind::saga, chosen, hooks_.worker())) chosen.clear();
+  if (!chosen.empty() && !blame::mark(tx, blame::Kind::saga, chosen, claimed[0].owner)) chosen.clear();
   const Duration spread = std::min(kPutOffMax, kPutOff * suspects);
   std::erase_if(claimed, [&](const tables::saga::Row& row) {
     if (row.take_overs < kDeathsGrouped) return false;
