@@ -34,6 +34,8 @@ void draw_rates(SimRandom& dice, Rates& rates) {
   rates.nap = maybe(200);
   rates.jump = maybe(150);
   rates.tamper = maybe(100);
+  rates.unclear = maybe(60);
+  rates.deaf = maybe(300);
 }
 
 // One process per service, on SQLite. Tries are few and far between, so that what was lost

@@ -23,6 +23,8 @@ struct Rates {
   int flaky = 0, doomed = 0, unacceptable = 0, poison = 0;
   // of an action of the outside
   int kill = 0, stop = 0, nap = 0, jump = 0, tamper = 0;
+  // of a function of a saga's state that its definition asks, and of a service that is told of a dead letter
+  int unclear = 0, deaf = 0;
 };
 
 // What the simulated processes are busy with.

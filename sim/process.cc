@@ -73,6 +73,10 @@ Process::Process(Surroundings around)
   routing_.add(Route{"here.*", &here_, stage_.plan.route_retries_max});
   for (const char* type : {"local.*", "bus.*", "both.*", "here.*", "nobody.*"}) {
     routing_.on_settled(type, [this](Transaction& tx, const Entry& entry, EntryStatus status) {
+      if (status == EntryStatus::DEAD_LETTER && stage_.dice.chance(stage_.plan.rates.deaf)) {
+        stage_.markers.hit(Marker::dead_letter_untold);
+        throw Unavailable("DEAF", "simulated: the service cannot bear it");
+      }
       note_settled(tx, entry, status, {acting_->worker, acting_fence(entry.partition)});
     });
   }

@@ -29,6 +29,12 @@ void Provider::check_call(const Remote& step, bool undo) {
   highest = std::max(highest, step.fence());
 }
 
+void Provider::ponder() {
+  if (!stage_.dice.chance(stage_.plan.rates.unclear)) return;
+  stage_.markers.hit(Marker::saga_question_unclear);
+  throw Unavailable("UNCLEAR", "simulated: nobody knows just now");
+}
+
 void Provider::suffer_before(const Remote& step, bool undo, const Wait& wait) {
   check_call(step, undo);
   const Rates& rates = stage_.plan.rates;

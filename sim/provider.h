@@ -32,6 +32,8 @@ class Provider {
 
   void help(const std::string& saga_id) { helped_.insert(saga_id); }
   bool has_helped(const std::string& saga_id) const { return helped_.contains(saga_id); }
+  // For a function of the state, which may not know what it is asked.
+  void ponder();
   // What was late arrives after all.
   void deliver_late();
 

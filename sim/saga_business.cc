@@ -108,7 +108,13 @@ Saga<SimOrder> order_saga(const Reach& reach, const Plan& plan) {
       .undo(undoes<SimOrder>(fail_order))
       .local("reserve", does<SimOrder>(reserve))
       .undo(undoes<SimOrder>(give_back))
-      .holds("product", &SimOrder::sku, mode_of, when_busy_of)
+      .holds(
+          "product", &SimOrder::sku,
+          [reach](const SimOrder& order) {
+            if (!order.lock.empty()) reach.provider.ponder();
+            return mode_of(order);
+          },
+          when_busy_of)
       .remote("charge",
               [reach](Remote& step, SimOrder& order) {
                 reach.provider.act(step, {order.declined, order.kills}, reach.wait);
@@ -116,6 +122,10 @@ Saga<SimOrder> order_saga(const Reach& reach, const Plan& plan) {
       .retry(3, 50ms)
       .pivot()
       .local("confirm", does<SimOrder>([reach](Local& step, SimOrder& order) { confirm(step, order, reach.provider); }))
+      .when([reach](const SimOrder&) {
+        reach.provider.ponder();
+        return true;
+      })
       .deadline(plan.saga_deadline);
 }
 
