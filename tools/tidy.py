@@ -31,7 +31,7 @@ CLOCKS = re.compile(
 HEADERS = {
     "error": "base", "time": "base", "event": "base", "json": "base", "row": "base", "schema": "base",
     "entry": "base", "text": "base", "controls": "base",
-    "env": "env", "id": "env", "trace": "env",
+    "env": "env", "process": "process", "id": "env", "trace": "env",
     "database": "store", "typed_rows": "store", "checklist": "store", "conditions": "base",
     "bus": "bus",
     "dead_letter": "dead_letter",

@@ -1,0 +1,130 @@
+// Other programs, run from this one: short ones that are waited for, and long ones that outlive it.
+//
+//   const CommandResult log = run_command(clock, {.argv = {"git", "log", "-1"}, .folder = path});
+//   if (!log.ok()) throw Refused("GIT_FAILED", log.err);
+//
+//   Runs runs(clock, data / "runs", {"/proc/self/exe", "agent-run"});
+//   runs.start({.id = "work-7.1.1", .argv = {"sh", "-c", script}, .folder = tree, .timeout = 1h});
+//   …this process is killed and started again…
+//   if (const auto run = runs.look("work-7.1.1"); run && run->end) …
+//
+// No shell stands in between: a word is an argument, whatever is in it. A program gets the variables that it is given
+// and no others, none of our descriptors, and a process group of its own.
+//
+// A run has a supervisor: this same program, started anew, which calls supervise(). It belongs to nobody, holds a lock
+// on the run's folder while it lives, keeps output and end on disk, and ends every process that the run has left behind.
+//
+// | what happens                               | what look() says                                              |
+// | it exits with 0                            | FINISHED                                                      |
+// | it exits with another code                 | EXITED, exit_code                                             |
+// | a signal ends it, or stop(), or its time   | KILLED, signal; `why` says who                                 |
+// | its supervisor dies, or the machine        | INTERRUPTED; what is left of it is ended by the next look()    |
+// | it cannot be started (no such program)     | EXITED 127 with the reason in `why`                            |
+// | it writes more than output_max             | the rest is thrown away; output_lost counts it                 |
+// | the disk is full                           | it goes on; output_lost counts what was not kept               |
+//
+// Thread safety: all may be called from any thread, and from several processes on one folder.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skald/env.h"
+#include "skald/json.h"
+
+namespace skald {
+
+using Variables = std::map<std::string, std::string>;
+
+struct Command {
+  std::vector<std::string> argv;         // [0] is looked for in PATH of `variables`, or else in the usual places
+  std::string folder = {};               // where it works; empty: here
+  Variables variables = {};
+  std::string input = {};                // on its standard input, which then ends
+  Duration timeout = 60s;                // then its whole group is killed
+  std::size_t output_max = 16 << 20;     // bytes that are kept of each output; the rest is read and thrown away
+};
+
+struct CommandResult {
+  int exit_code = 0;                     // 127: it could not be started, and `err` says why
+  int signal = 0;                        // that ended it; 0: none
+  bool timed_out = false;
+  bool truncated = false;                // more than output_max
+  std::string out, err;
+  bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
+};
+
+// Waits until it and its whole group have ended. Throws Unavailable (NO_PROCESS) where the machine has no room for one
+// more; Invalid (BAD_COMMAND) where argv is empty or a word holds a NUL.
+CommandResult run_command(const Clock& clock, const Command& command);
+
+enum class RunOutcome { FINISHED, EXITED, KILLED, INTERRUPTED };
+BOOST_DESCRIBE_ENUM(RunOutcome, FINISHED, EXITED, KILLED, INTERRUPTED)
+
+struct RunSpec {
+  std::string id;                        // [A-Za-z0-9._-]{1,120}, not beginning with a dot: a folder's name
+  std::vector<std::string> argv;
+  std::string folder;
+  Variables variables = {};
+  std::string input = {};
+  Duration timeout = 1h;                 // then it is stopped as by stop()
+  Duration grace = 5s;                   // between SIGTERM and SIGKILL
+  std::int64_t output_max = 64 << 20;    // bytes on disk
+};
+
+struct RunEnd {
+  RunOutcome outcome = RunOutcome::FINISHED;
+  std::optional<int> exit_code, signal;
+  std::string why = {};                  // a sentence, where there is more to say
+  Time at{};
+};
+BOOST_DESCRIBE_STRUCT(RunEnd, (), (outcome, exit_code, signal, why, at))
+
+struct RunView {
+  std::string id;
+  std::int64_t pid = 0;                  // of the program itself; 0: it has not begun
+  std::optional<Time> started_at;
+  std::int64_t output_bytes = 0, output_lost = 0;
+  std::optional<RunEnd> end;             // none: it runs, or is about to
+};
+BOOST_DESCRIBE_STRUCT(RunView, (), (id, pid, started_at, output_bytes, output_lost, end))
+
+class Runs {
+ public:
+  // Makes the folder (0700). `supervisor` is the command that calls supervise(); the run's folder is its last argument.
+  Runs(const Clock& clock, std::string folder, std::vector<std::string> supervisor);
+  ~Runs();
+  Runs(const Runs&) = delete;
+  Runs& operator=(const Runs&) = delete;
+
+  // Returns once its supervisor has it. A run of that id that is there, running or ended, is left as it is: starting
+  // twice is starting once, also from two processes, also where the first starter died in between.
+  void start(const RunSpec& spec);
+  // It is told to end (SIGTERM to its group, SIGKILL after its grace), and `why` is kept. Returns at once; no such run,
+  // or an ended one: nothing.
+  void stop(std::string_view id, std::string_view why);
+  std::optional<RunView> look(std::string_view id);
+  std::vector<std::string> list() const;  // sorted
+  // Bytes of both its outputs, as they came, from `offset` on.
+  std::string output(std::string_view id, std::int64_t offset, std::size_t bytes_max) const;
+  // Readable when a run may have begun, ended or written (inotify). changed() makes it unreadable again, and says which
+  // began or ended since.
+  int fd() const;
+  std::vector<std::string> changed();
+  // Removes an ended run's folder. Conflict (RUN_LIVES) where it runs.
+  void forget(std::string_view id);
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+// The body of a supervisor: runs what the folder says and returns when that has ended and is on disk. Ignores SIGTERM,
+// SIGINT and SIGHUP: who wants the run to end says stop().
+int supervise(const std::string& run_folder);
+
+}  // namespace skald
