@@ -5,11 +5,11 @@ namespace bench {
 
 void measure_idle(Server& server, const Options&, Report& report) {
   // Sessions hand their counts in after up to ten seconds of silence.
-  constexpr double kSettle = 11, kSeconds = 15;
+  constexpr double kCountsSettle = 11, kSeconds = 15;
   Match match(server, skald());
   const auto consumer = match.consumer();
   consumer->tell("go");
-  sleep_for_seconds(kSettle);
+  sleep_for_seconds(kCountsSettle);
   const auto transactions = [&] {
     return std::stod(server.sql().value("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = '" +
                                         match.database() + "'"));

@@ -89,10 +89,10 @@ void produce(const Role& role, skald::Env env) {
 void preload(const Role& role, skald::Env env) {
   const auto db = skald::open_postgres(env, {.url = role.url});
   skald::Engine engine(env, *db, {.works = false});
-  constexpr std::int64_t kTogether = 1000;
-  for (std::int64_t first = 0; first < role.count; first += kTogether) {
+  constexpr std::int64_t kInOneCommit = 1000;
+  for (std::int64_t first = 0; first < role.count; first += kInOneCommit) {
     db->write("preload", [&](skald::Transaction& tx) {
-      for (std::int64_t i = first; i < std::min(first + kTogether, role.count); ++i) tx.emit(event_of(i));
+      for (std::int64_t i = first; i < std::min(first + kInOneCommit, role.count); ++i) tx.emit(event_of(i));
     });
   }
 }

@@ -6,7 +6,7 @@
 namespace skald::sim {
 namespace {
 
-const Migration kMigrations[] = {{
+const Migration kSagaMigrations[] = {{
     .version = 1,
     .name = "what the simulated sagas work on",
     .sql = R"(
@@ -297,7 +297,7 @@ void add_sagas(saga::Registry& registry, const Reach& reach, const Plan& plan) {
 
 void create_saga_tables(Database& db) {
   db.migrate(isolation::kComponent, isolation::isolation_migrations());
-  db.migrate("sim.saga", kMigrations);
+  db.migrate("sim.saga", kSagaMigrations);
   db.write("stock", [](Transaction& tx) {
     for (int i = 0; i < kProducts; ++i)
       tx.execute("INSERT INTO sim_stock VALUES ($1, $2, 0, 0, 1)", "p" + std::to_string(i), kStockPerProduct);

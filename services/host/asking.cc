@@ -41,7 +41,7 @@ Response overloaded(const std::string& service, const Request& request) {
       request.request_id);
 }
 
-Response read(const std::string& service, const std::string& answer) {
+Response read_answer(const std::string& service, const std::string& answer) {
   try {
     return http::read_answer(answer);
   } catch (const Invalid& error) {
@@ -98,7 +98,7 @@ Response Asking::ask(const std::string& service, const Request& request, Duratio
 Response Asking::exchange(const std::string& service, const Request& request, std::string_view trace,
                           Duration timeout) {
   try {
-    return read(service, send(ask_subject(service), http::write_call(request, trace), timeout));
+    return read_answer(service, send(ask_subject(service), http::write_call(request, trace), timeout));
   } catch (const Busy& error) {
     if (error.code() != "NATS_BUSY") throw;
     return overloaded(service, request);

@@ -24,11 +24,11 @@ namespace {
 
 using skald::Transaction;
 using skald::checker::Kind;
-using Move = skald::GuardedUpdate<LabProduct>;
+using LabMove = skald::GuardedUpdate<LabProduct>;
 
 const skald::VersionFile& lab_file() {
   static const skald::VersionFile file([](Transaction& tx, const skald::VersionEntry& entry) {
-    static const Move taking = Move().take(&LabProduct::quantity).put(&LabProduct::reserved);
+    static const LabMove taking = LabMove().take(&LabProduct::quantity).put(&LabProduct::reserved);
     if (!taking.run(tx, entry.resource, entry.amount))
       throw skald::Refused("SOLD_OUT", "the lab's product has not enough");
   });
@@ -150,7 +150,7 @@ void LabBench::write(const std::string& saga, std::int64_t quantity, const std::
 }
 
 bool LabBench::take(const std::string& saga, std::int64_t amount, const std::string& note) {
-  static const Move taking = Move().take(&LabProduct::quantity).put(&LabProduct::reserved);
+  static const LabMove taking = LabMove().take(&LabProduct::quantity).put(&LabProduct::reserved);
   bool taken = false;
   act(saga, "take", [&](Transaction& tx) { taken = taking.run(tx, id_, amount); });
   timeline.push_back({saga, "take " + std::to_string(amount), std::nullopt,
@@ -159,7 +159,7 @@ bool LabBench::take(const std::string& saga, std::int64_t amount, const std::str
 }
 
 void LabBench::give(const std::string& saga, std::int64_t amount, const std::string& note) {
-  static const Move giving = Move().take(&LabProduct::reserved).put(&LabProduct::quantity);
+  static const LabMove giving = LabMove().take(&LabProduct::reserved).put(&LabProduct::quantity);
   undoing_ = true;
   act(saga, "take", [&](Transaction& tx) { giving.run(tx, id_, amount); });
   undoing_ = false;

@@ -10,11 +10,11 @@
 namespace skald::cli {
 namespace {
 
-std::string path_of(const Arguments& arguments, const std::string& action = "") {
+std::string letter_path(const Arguments& arguments, const std::string& action = "") {
   return "/api/dead-letters/" + http::encode_segment(arguments.operands[0]) + action;
 }
 
-void print_list(const JsonView& page, std::ostream& out) {
+void print_letters(const JsonView& page, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& item : page.items())
     rows.push_back({item["id"], item["service"], item["type"], item["key"], item["state"], item["reason"],
@@ -44,10 +44,10 @@ int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& o
   if (what == "dlq list")
     body = ask(api, "GET", "/api/dead-letters",
                given(arguments, {"state", "reason", "type", "key", "limit", "cursor", "service"}));
-  else if (what == "dlq show") body = ask(api, "GET", path_of(arguments), service);
-  else if (what == "dlq replay") body = ask(api, "POST", path_of(arguments, "/replay"), service);
+  else if (what == "dlq show") body = ask(api, "GET", letter_path(arguments), service);
+  else if (what == "dlq replay") body = ask(api, "POST", letter_path(arguments, "/replay"), service);
   else if (what == "dlq discard")
-    body = ask(api, "POST", path_of(arguments, "/discard"), service, discard_body(arguments));
+    body = ask(api, "POST", letter_path(arguments, "/discard"), service, discard_body(arguments));
   else body = ask(api, "POST", "/api/dead-letters/import", service);
 
   const JsonView answer(body);
@@ -57,7 +57,7 @@ int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& o
     print_json(out, body);
     return whole ? kDone : kFailed;
   }
-  if (what == "dlq list") print_list(answer, out);
+  if (what == "dlq list") print_letters(answer, out);
   else if (what == "dlq import") print_fields(out, answer.fields({"imported", "known", "damaged"}));
   else print_letter(answer, out);
   if (!whole) out << "\ndamaged lines are kept as they are: look at dead-letters*.damaged.* in the data folder\n";

@@ -10,11 +10,11 @@
 namespace skald::cli {
 namespace {
 
-std::string path_of(const Arguments& arguments, const std::string& action = "") {
+std::string saga_path(const Arguments& arguments, const std::string& action = "") {
   return "/api/sagas/" + http::encode_segment(arguments.operands[0]) + action;
 }
 
-void print_list(const JsonView& page, std::ostream& out) {
+void print_sagas(const JsonView& page, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& saga : page.items())
     rows.push_back({saga["id"], saga["service"], saga["type"], saga["key"], saga["status"], saga["step"],
@@ -72,18 +72,18 @@ int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out) {
   if (what == "sagas list")
     body = ask(api, "GET", "/api/sagas",
                given(arguments, {"status", "type", "key", "code", "limit", "cursor", "service"}));
-  else if (what == "sagas show") body = ask(api, "GET", path_of(arguments), service);
-  else if (what == "sagas retry") body = ask(api, "POST", path_of(arguments, "/retry"), service);
+  else if (what == "sagas show") body = ask(api, "GET", saga_path(arguments), service);
+  else if (what == "sagas retry") body = ask(api, "POST", saga_path(arguments, "/retry"), service);
   else if (what == "sagas compensate")
-    body = ask(api, "POST", path_of(arguments, "/compensate"), service, compensate_body(arguments));
-  else body = ask(api, "POST", path_of(arguments, "/signal"), service, signal_body(arguments));
+    body = ask(api, "POST", saga_path(arguments, "/compensate"), service, compensate_body(arguments));
+  else body = ask(api, "POST", saga_path(arguments, "/signal"), service, signal_body(arguments));
 
   if (arguments.json()) {
     print_json(out, body);
     return kDone;
   }
   const JsonView answer(body);
-  if (what == "sagas list") print_list(answer, out);
+  if (what == "sagas list") print_sagas(answer, out);
   else print_saga(answer, out);
   return kDone;
 }

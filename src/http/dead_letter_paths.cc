@@ -10,8 +10,6 @@ namespace {
 using tables::dead_letter::DeadLetter;
 using tables::dead_letter::State;
 
-constexpr std::size_t kReasonBytesMax = 500;
-
 // Members of an outbox entry, and what is known of its death.
 struct DeadLetterView {
   std::string id, type, key;
@@ -65,7 +63,9 @@ DeadLetterView view_of(const DeadLetter& d) {
           .resolved_at = d.resolved_at == Time{} ? std::nullopt : std::optional(d.resolved_at)};
 }
 
-[[noreturn]] void refuse_unknown() { throw NotFound("NO_SUCH_DEAD_LETTER", "there is no dead letter of this id"); }
+[[noreturn]] void refuse_unknown_letter() {
+  throw NotFound("NO_SUCH_DEAD_LETTER", "there is no dead letter of this id");
+}
 
 std::optional<DeadLetterView> find(Transaction& tx, const std::string& id) {
   const auto found = tables::dead_letter::find(tx, id);
@@ -74,7 +74,7 @@ std::optional<DeadLetterView> find(Transaction& tx, const std::string& id) {
 
 OfService<DeadLetterView> decided(const ServiceEngine& of, const Request& request, Transaction& tx) {
   auto found = find(tx, request.param("id"));
-  if (!found) refuse_unknown();
+  if (!found) refuse_unknown_letter();
   return {std::move(*found), of.service};
 }
 
@@ -100,10 +100,10 @@ std::vector<DeadLetterView> dead_letters(Engine& engine, const Request& request,
   });
 }
 
-Response show(const Engines& engines, const Request& request) {
+Response show_letter(const Engines& engines, const Request& request) {
   const auto found =
       find_first(engines, request, [&](Engine&, Transaction& tx) { return find(tx, request.param("id")); });
-  if (!found) refuse_unknown();
+  if (!found) refuse_unknown_letter();
   return Response::json(200, *found);
 }
 
@@ -147,7 +147,7 @@ void add_dead_letter_paths(Routes& routes, const Engines& engines) {
       {.rows = dead_letters, .position = [](const DeadLetterView& row) { return Position{row.id}; }});
   routes.get("/api/dead-letters/{id}", Access::admin,
              describe<void, OfService<DeadLetterView>>("One dead letter", 200, {"service"}),
-             [engines](const Request& request) { return show(engines, request); });
+             [engines](const Request& request) { return show_letter(engines, request); });
   const auto decide = [&engines](Decision decision) {
     return decide_where_known(
         engines, [](Engine&, Transaction& tx, const std::string& id) { return find(tx, id).has_value(); },

@@ -15,6 +15,9 @@ namespace skald::http {
 // Publish it to make /api/stream look again, at most once a second.
 inline constexpr std::string_view kOverviewTopic = "skald.overview";
 
+// Of the reason that an operator gives for a decision.
+inline constexpr std::size_t kReasonBytesMax = 500;
+
 // All of it outlives the routes.
 struct Watched {
   Env env;

@@ -14,12 +14,12 @@ std::string last_event(const std::string& part, std::string before) {
   return begin == part.npos ? std::move(before) : part.substr(begin, part.find('\n', begin) - begin);
 }
 
-struct Refusal {
+struct RemoteRefusal {
   std::string code, detail;
 };
 
-Refusal refusal_of(const Response& response) {
-  Refusal out{"REMOTE_REFUSAL", "the service answered with status " + std::to_string(response.status)};
+RemoteRefusal refusal_of(const Response& response) {
+  RemoteRefusal out{"REMOTE_REFUSAL", "the service answered with status " + std::to_string(response.status)};
   if (response.content_type != "application/problem+json") return out;
   const auto problem = json::parse(response.body);
   const auto take = [&](const char* name, std::string& text) {
@@ -33,7 +33,7 @@ Refusal refusal_of(const Response& response) {
 
 // What the other side refused, as if it had been refused here. What is its own fault may pass.
 [[noreturn]] void raise(const Response& refusal) {
-  const Refusal problem = refusal_of(refusal);
+  const RemoteRefusal problem = refusal_of(refusal);
   switch (refusal.status) {
     case 400: throw Malformed(problem.code, problem.detail);
     case 401: throw Unauthorized(problem.code, problem.detail);

@@ -100,7 +100,7 @@ std::vector<EntryView> entries(Engine& engine, const Request& request, const Pos
   });
 }
 
-Response show(const Engines& engines, const Request& request) {
+Response show_entry(const Engines& engines, const Request& request) {
   const auto found = find_first(engines, request, [&](Engine&, Transaction& tx) -> std::optional<EntryDetail> {
     const auto entry = tables::outbox::find(tx, request.param("id"));
     if (!entry) return std::nullopt;
@@ -119,7 +119,7 @@ void add_outbox_paths(Routes& routes, const Engines& engines) {
                       {.rows = entries, .position = [](const EntryView& row) { return Position{row.id}; }});
   routes.get("/api/outbox/{id}", Access::admin,
              describe<void, OfService<EntryDetail>>("One event with its attempts", 200, {"service"}),
-             [engines](const Request& request) { return show(engines, request); });
+             [engines](const Request& request) { return show_entry(engines, request); });
 }
 
 }  // namespace skald::http

@@ -9,7 +9,7 @@
 namespace skald::http {
 namespace {
 
-constexpr std::string_view kSecret = "a secret of the tests, long enough";
+constexpr std::string_view kRouterSecret = "a secret of the tests, long enough";
 
 Request request_for(std::string method, std::string target) {
   Request request;
@@ -128,7 +128,7 @@ TEST_F(RouterTest, RoutesThatMakeNoSenseAreRefusedAtStart) {
 }
 
 TEST_F(RouterTest, AccessIsCheckedBeforeTheHandler) {
-  Routes guarded(fake.env, Authenticator(fake.env, std::string(kSecret)), "1");
+  Routes guarded(fake.env, Authenticator(fake.env, std::string(kRouterSecret)), "1");
   guarded.get("/mine", Access::customer, {},
               [](const Request& request) { return Response::text(request.caller.subject); });
   guarded.get("/all", Access::admin, {}, [](const Request&) { return Response::text("all"); });
@@ -137,7 +137,7 @@ TEST_F(RouterTest, AccessIsCheckedBeforeTheHandler) {
   EXPECT_EQ(missing.status, 401);
   EXPECT_EQ(missing.headers.at("www-authenticate"), "Bearer");
   const Time now = fake.clock.now();
-  request.headers["authorization"] = "Bearer " + sign_token(kSecret, {"kim", Role::customer, now, now + 1h});
+  request.headers["authorization"] = "Bearer " + sign_token(kRouterSecret, {"kim", Role::customer, now, now + 1h});
   EXPECT_EQ(guarded.dispatch(request).body, "kim");
   request.path = "/all";
   EXPECT_EQ(guarded.dispatch(request).status, 403);
@@ -145,7 +145,7 @@ TEST_F(RouterTest, AccessIsCheckedBeforeTheHandler) {
 }
 
 TEST_F(RouterTest, WhoIsTurnedAwayIsCountedAndLoggedNotOftenerThanOnceASecond) {
-  Routes guarded(fake.env, Authenticator(fake.env, std::string(kSecret)), "1");
+  Routes guarded(fake.env, Authenticator(fake.env, std::string(kRouterSecret)), "1");
   guarded.get("/all", Access::admin, {}, [](const Request&) { return Response::text("all"); });
   const auto warnings = [&] {
     std::vector<std::string> out;
@@ -156,7 +156,7 @@ TEST_F(RouterTest, WhoIsTurnedAwayIsCountedAndLoggedNotOftenerThanOnceASecond) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(guarded.dispatch(request_for("GET", "/all")).status, 401);
   const Time now = fake.clock.now();
   Request customer = request_for("GET", "/all");
-  customer.headers["authorization"] = "Bearer " + sign_token(kSecret, {"kim", Role::customer, now, now + 1h});
+  customer.headers["authorization"] = "Bearer " + sign_token(kRouterSecret, {"kim", Role::customer, now, now + 1h});
   EXPECT_EQ(guarded.dispatch(customer).status, 403);
   EXPECT_EQ(fake.observer.counts["http_unauthorized_total"], 5);
   EXPECT_EQ(fake.observer.counts["http_forbidden_total"], 1);
@@ -170,14 +170,14 @@ TEST_F(RouterTest, WhoIsTurnedAwayIsCountedAndLoggedNotOftenerThanOnceASecond) {
 }
 
 TEST_F(RouterTest, BeyondItsRateACallerIsToldWhenToComeAgain) {
-  Routes limited(fake.env, Authenticator(fake.env, std::string(kSecret)), "1", 1, {.per_subject = 2, .per_address = 4});
+  Routes limited(fake.env, Authenticator(fake.env, std::string(kRouterSecret)), "1", 1, {.per_subject = 2, .per_address = 4});
   limited.get("/mine", Access::customer, {}, [](const Request&) { return Response::text("x"); });
   const Time now = fake.clock.now();
   const auto ask = [&](const std::string& subject, const std::string& peer, const std::string& path = "/mine") {
     Request request = request_for("GET", path);
     request.peer = peer;
     if (!subject.empty())
-      request.headers["authorization"] = "Bearer " + sign_token(kSecret, {subject, Role::customer, now, now + 1h});
+      request.headers["authorization"] = "Bearer " + sign_token(kRouterSecret, {subject, Role::customer, now, now + 1h});
     return limited.dispatch(request);
   };
   EXPECT_EQ(ask("kim", "10.0.0.1").status, 200);
@@ -212,7 +212,7 @@ TEST_F(RouterTest, AStreamThatIsRefusedIsAnOrdinaryAnswer) {
 }
 
 TEST_F(RouterTest, ACallerWhoIsVouchedForNeedsNoTokenAndStillTheRole) {
-  Routes guarded(fake.env, Authenticator(fake.env, std::string(kSecret)), "1");
+  Routes guarded(fake.env, Authenticator(fake.env, std::string(kRouterSecret)), "1");
   guarded.get("/who", Access::admin, describe<void, RawJson>("x"),
               [](const Request& request) { return Response::text(request.caller.subject); });
   EXPECT_EQ(guarded.dispatch(request_for("GET", "/who")).status, 401);

@@ -5,7 +5,6 @@
 namespace skald::http {
 namespace {
 
-constexpr std::size_t kReasonBytesMax = 500;
 constexpr std::size_t kNameBytesMax = 200;
 
 // As SagaView, but that the key is always there.
@@ -71,7 +70,7 @@ std::optional<SagaBody> find(Engine& engine, Transaction& tx, const std::string&
   return found ? std::optional(body_of(std::move(*found))) : std::nullopt;
 }
 
-[[noreturn]] void refuse_unknown() { throw NotFound("SAGA_NOT_FOUND", "there is no saga with this id"); }
+[[noreturn]] void refuse_unknown_saga() { throw NotFound("SAGA_NOT_FOUND", "there is no saga with this id"); }
 
 std::vector<SagaBody> sagas(Engine& engine, const Request& request, const Position& after, std::size_t limit) {
   const SagaFilter filter{.status = enum_filter<SagaStatus>(request, "status"),
@@ -87,10 +86,10 @@ std::vector<SagaBody> sagas(Engine& engine, const Request& request, const Positi
   });
 }
 
-Response show(const Engines& engines, const Request& request) {
+Response show_saga(const Engines& engines, const Request& request) {
   const auto found = find_first(engines, request,
                                 [&](Engine& engine, Transaction& tx) { return find(engine, tx, request.param("id")); });
-  if (!found) refuse_unknown();
+  if (!found) refuse_unknown_saga();
   return Response::json(200, *found);
 }
 
@@ -129,7 +128,7 @@ WriteChoice changed_by(const Engines& engines, Change change) {
       [change](const ServiceEngine& of, const Request& request, Transaction& tx) {
         change(of.engine, request, tx);
         auto body = find(of.engine, tx, request.param("id"));
-        if (!body) refuse_unknown();
+        if (!body) refuse_unknown_saga();
         return Response::json(200, OfService<SagaBody>{std::move(*body), of.service});
       });
 }
@@ -142,7 +141,7 @@ void add_saga_paths(Routes& routes, const Engines& engines) {
                      {.rows = sagas, .position = [](const SagaBody& row) { return Position{row.id}; }});
   routes.get("/api/sagas/{id}", Access::admin,
              describe<void, OfService<SagaBody>>("One saga with its state and steps", 200, {"service"}),
-             [engines](const Request& request) { return show(engines, request); });
+             [engines](const Request& request) { return show_saga(engines, request); });
   routes.post("/api/sagas/{id}/retry", Access::admin,
               describe<void, OfService<SagaBody>>("Let a saga that needs help try again", 200, {"service"}),
               changed_by(engines, retry));

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr char kSecret[] = "a secret that is long enough for everybody";
+constexpr char kTokenSecret[] = "a secret that is long enough for everybody";
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -35,7 +35,7 @@ class SecretsTest : public testing::Test {
  protected:
   std::vector<std::string> data() const { return {"--data", folder_.path().string()}; }
   std::string token(const std::string& role) const {
-    const auto made = run_skald({"token", "--role", role, "--subject", "kim"}, {{"SKALD_AUTH_SECRET", kSecret}});
+    const auto made = run_skald({"token", "--role", role, "--subject", "kim"}, {{"SKALD_AUTH_SECRET", kTokenSecret}});
     EXPECT_EQ(made.status, 0) << made.err;
     return made.out;
   }
@@ -43,7 +43,7 @@ class SecretsTest : public testing::Test {
 };
 
 TEST_F(SecretsTest, TheSandboxProviderHasNoneOfOurVariables) {
-  SkaldServer server(data(), {{"SKALD_AUTH_SECRET", kSecret}});
+  SkaldServer server(data(), {{"SKALD_AUTH_SECRET", kTokenSecret}});
   const auto children = children_of(server.pid());
   ASSERT_THAT(children, SizeIs(1));
   EXPECT_THAT(content_of(children[0] / "cmdline"), HasSubstr("sandbox-provider"));
@@ -72,7 +72,7 @@ TEST_F(SecretsTest, APasswordOnTheCommandLineIsRefusedAndNotRepeated) {
 }
 
 TEST_F(SecretsTest, ATokenComesByVariableOrByFile) {
-  SkaldServer server(data(), {{"SKALD_AUTH_SECRET", kSecret}});
+  SkaldServer server(data(), {{"SKALD_AUTH_SECRET", kTokenSecret}});
   const std::vector<std::string> ask = {"outbox", "list", "--server",
                                         "http://127.0.0.1:" + std::to_string(server.port())};
   EXPECT_THAT(run_skald(ask).err, HasSubstr("MISSING_TOKEN"));
@@ -90,7 +90,7 @@ TEST_F(SecretsTest, ATokenComesByVariableOrByFile) {
 
 // The server's secret is not this shell's: a token serves on the data folder's server, too.
 TEST_F(SecretsTest, ATokenIsShownToTheServerOfTheDataFolder) {
-  SkaldServer server(data(), {{"SKALD_AUTH_SECRET", kSecret}});
+  SkaldServer server(data(), {{"SKALD_AUTH_SECRET", kTokenSecret}});
   auto ask = data();
   ask.insert(ask.begin(), {"outbox", "list"});
   const std::string admin = token("admin");

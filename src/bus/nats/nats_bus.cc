@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bus/header_value.h"
 #include "bus/nats/batch.h"
 #include "skald/error.h"
 #include "skald/json.h"
@@ -11,12 +12,6 @@ namespace {
 
 constexpr Duration kPrepareAgain = 1s;
 constexpr Duration kRepublishAgain = 100ms;
-
-// Anything but visible ASCII in a header's value could end the header.
-bool fits_header(std::string_view text) {
-  return !text.empty() && text.size() <= 256 &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
-}
 
 // Of the last event in what STREAM.MSG.GET gave.
 std::string stored_event_id(const boost::json::object& answer) {

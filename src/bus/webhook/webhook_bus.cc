@@ -4,6 +4,7 @@
 #include <new>
 
 #include "bus/failure.h"
+#include "bus/header_value.h"
 #include "bus/webhook/discord.h"
 #include "bus/webhook/signature.h"
 #include "bus/webhook/transfer.h"
@@ -14,12 +15,6 @@ namespace {
 
 void check(CURLMcode code) {
   if (code != CURLM_OK) throw Unavailable("WEBHOOK_LIBCURL", std::string("libcurl: ") + curl_multi_strerror(code));
-}
-
-// Anything but visible ASCII in a header's value could end the header.
-bool fits_header(std::string_view text) {
-  return !text.empty() && text.size() <= 256 &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
 void check_options(const WebhookOptions& options) {
