@@ -41,7 +41,8 @@ namespace skald {
 using Variables = std::map<std::string, std::string>;
 
 struct Command {
-  std::vector<std::string> argv;         // [0] is looked for in PATH of `variables`, or else in the usual places
+  // [0] is looked for in PATH of `variables`, or else in the usual places; relative places in PATH are passed over.
+  std::vector<std::string> argv;
   std::string folder = {};               // where it works; empty: here
   Variables variables = {};
   std::string input = {};                // on its standard input, which then ends
@@ -58,7 +59,8 @@ struct CommandResult {
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-// Waits until it and its whole group have ended. Throws Unavailable (NO_PROCESS) where the machine has no room for one
+// Waits until it and its whole group have ended: what it has left behind there is killed. One that has left the group
+// (setsid) is not waited for. Where this process dies, it gets SIGTERM. Throws Unavailable (NO_PROCESS) where the machine has no room for one
 // more; Invalid (BAD_COMMAND) where argv is empty or a word holds a NUL.
 CommandResult run_command(const Clock& clock, const Command& command);
 
