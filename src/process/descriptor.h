@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "skald/time.h"
+
 namespace skald::process {
 
 class Descriptor {
@@ -29,11 +31,19 @@ struct Pipe {
   Descriptor out, in;  // read from `out` what was written to `in`
 };
 
-// Both ends are closed by exec and lie above the standard ones, so that a child can put any of them there.
-// Throws Unavailable (NO_PROCESS).
+// A child finds there what it is given; all of ours lie above, so that any of them can be put there.
+constexpr int kLockOfSupervisor = 3;
+
+// Takes a descriptor away from the low numbers. Throws Unavailable (NO_PROCESS).
+Descriptor above_given(Descriptor descriptor);
+
+// Both ends lie above the given ones and are closed by exec. Throws Unavailable (NO_PROCESS).
 Pipe make_pipe();
 
 void make_nonblocking(const Descriptor& descriptor);
+
+// For poll(): in milliseconds, rounded up, a minute at most.
+int poll_wait(Duration left);
 
 // "No such file or directory"
 std::string reason_of(int error);

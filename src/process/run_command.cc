@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "process/feed.h"
 #include "process/process_table.h"
 #include "process/spawn.h"
 #include "skald/process.h"
@@ -20,35 +21,6 @@ using process::Descriptor;
 using process::Pipe;
 
 constexpr Duration kDeathMax = 10s;  // of one that was killed; the kernel may hold it in a call to a disk
-
-// A write to a pipe that nobody reads kills the writer, unless the thread does not hear of it.
-class BrokenPipesUnheard {
- public:
-  BrokenPipesUnheard() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~BrokenPipesUnheard() {
-    const timespec at_once{};
-    if (!was_pending_)
-      while (sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {}
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  BrokenPipesUnheard(const BrokenPipesUnheard&) = delete;
-
- private:
-  sigset_t pipe_, before_;
-  bool was_pending_ = false;
-};
-
-int wait_of(Duration left) {
-  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  return static_cast<int>(std::clamp<std::int64_t>(milliseconds, 0, 60'000));
-}
 
 class Conversation {
  public:
@@ -87,31 +59,24 @@ class Conversation {
       result_.err = child_.refused;
       return false;
     }
-    in_ = std::move(in.in);
+    input_ = process::Feed(std::move(in.in), command_.input);
     out_ = std::move(out.out);
     err_ = std::move(err.out);
-    for (const Descriptor* one : {&in_, &out_, &err_}) process::make_nonblocking(*one);
-    if (command_.input.empty()) in_.close();
+    for (const Descriptor* one : {&out_, &err_}) process::make_nonblocking(*one);
     return true;
   }
 
   // poll() passes over a descriptor that is closed: its number is -1.
   void exchange(Duration longest) {
-    std::array<pollfd, 4> ready{
-        {{child_.ended.get(), POLLIN, 0}, {in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}}};
-    if (poll(ready.data(), ready.size(), wait_of(longest)) <= 0) return;
-    if (ready[1].revents != 0) feed();
+    std::array<pollfd, 4> ready{{{child_.ended.get(), POLLIN, 0},
+                                 {input_.descriptor(), POLLOUT, 0},
+                                 {out_.get(), POLLIN, 0},
+                                 {err_.get(), POLLIN, 0}}};
+    if (poll(ready.data(), ready.size(), process::poll_wait(longest)) <= 0) return;
+    if (ready[1].revents != 0) input_.write_some();
     if (ready[2].revents != 0) take(out_, result_.out, INT_MAX);
     if (ready[3].revents != 0) take(err_, result_.err, INT_MAX);
     ended_ = ready[0].revents != 0;
-  }
-
-  void feed() {
-    const BrokenPipesUnheard unheard;
-    const ssize_t written = write(in_.get(), command_.input.data() + fed_, command_.input.size() - fed_);
-    if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (written > 0) fed_ += static_cast<std::size_t>(written);
-    if (written < 0 || fed_ == command_.input.size()) in_.close();
   }
 
   // What is there, `bytes_max` at most; returns how much that was.
@@ -157,8 +122,8 @@ class Conversation {
   const Command& command_;
   CommandResult result_;
   Child child_;
-  Descriptor in_, out_, err_;
-  std::size_t fed_ = 0;
+  process::Feed input_;
+  Descriptor out_, err_;
   bool ended_ = false;
 };
 
