@@ -60,8 +60,9 @@ struct CommandResult {
 };
 
 // Waits until it and its whole group have ended: what it has left behind there is killed. One that has left the group
-// (setsid) is not waited for. Where this process dies, it gets SIGTERM. Throws Unavailable (NO_PROCESS) where the machine has no room for one
-// more; Invalid (BAD_COMMAND) where argv is empty or a word holds a NUL.
+// (setsid) is not waited for. Where this process dies, it gets SIGTERM.
+// Throws Unavailable (NO_PROCESS) where the machine has no room for one more; Invalid (BAD_COMMAND) where argv is empty
+// or a word holds a NUL.
 CommandResult run_command(const Clock& clock, const Command& command);
 
 enum class RunOutcome { FINISHED, EXITED, KILLED, INTERRUPTED };
@@ -80,18 +81,18 @@ struct RunSpec {
 
 struct RunEnd {
   RunOutcome outcome = RunOutcome::FINISHED;
-  std::optional<int> exit_code, signal;
+  std::optional<int> exit_code = {}, signal = {};
   std::string why = {};                  // a sentence, where there is more to say
-  Time at{};
+  Time at = {};
 };
 BOOST_DESCRIBE_STRUCT(RunEnd, (), (outcome, exit_code, signal, why, at))
 
 struct RunView {
   std::string id;
   std::int64_t pid = 0;                  // of the program itself; 0: it has not begun
-  std::optional<Time> started_at;
+  std::optional<Time> started_at = {};
   std::int64_t output_bytes = 0, output_lost = 0;
-  std::optional<RunEnd> end;             // none: it runs, or is about to
+  std::optional<RunEnd> end = {};        // none: it runs, or is about to
 };
 BOOST_DESCRIBE_STRUCT(RunView, (), (id, pid, started_at, output_bytes, output_lost, end))
 
