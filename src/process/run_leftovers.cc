@@ -48,6 +48,13 @@ bool end_all(const Clock& clock, const std::string& variable, const std::optiona
   return true;
 }
 
+RunEnded written(const RunFolder& run, RunEnded ended) {
+  if (const int error = write_small_file(run.path(), "end", to_json(ended), Durable::yes))
+    throw Unavailable("RUN_NOT_SETTLED",
+                      "the end of the run in '" + run.path() + "' cannot be written: " + reason_of(error));
+  return ended;
+}
+
 }  // namespace
 
 RunEnded end_interrupted(const Clock& clock, const RunFolder& run) {
@@ -57,14 +64,14 @@ RunEnded end_interrupted(const Clock& clock, const RunFolder& run) {
   if (asked && !end_all(clock, std::string(kRunVariable) + "=" + asked->token, begun))
     throw Unavailable("RUN_NOT_SETTLED", "processes of the interrupted run in '" + run.path() +
                                              "' do not end: look at the machine, it is tried again later");
-  const RunEnded ended{.end = {.outcome = RunOutcome::INTERRUPTED,
+  return written(run, {.end = {.outcome = RunOutcome::INTERRUPTED,
                                .why = "its supervisor ended before it: it was killed, or the machine stopped",
                                .at = clock.now()},
-                       .output_lost = run.lost()};
-  if (const int error = write_small_file(run.path(), "end", to_json(ended), Durable::yes))
-    throw Unavailable("RUN_NOT_SETTLED",
-                      "the end of the run in '" + run.path() + "' cannot be written: " + reason_of(error));
-  return ended;
+                       .output_lost = run.lost()});
+}
+
+RunEnded end_unbegun(const Clock& clock, const RunFolder& run, const std::string& why) {
+  return written(run, {.end = {.outcome = RunOutcome::KILLED, .why = why, .at = clock.now()}});
 }
 
 }  // namespace skald::process

@@ -20,6 +20,7 @@ constexpr std::size_t kWatchesMax = 4096;
 constexpr std::uint32_t kOfFolder = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR;
 constexpr std::uint32_t kOfRun = IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ONLYDIR;
 constexpr Duration kLetGoMax = 200ms;
+constexpr int kReadsMax = 64;  // runs may write faster than we read; the rest is read next time
 
 void add_to(const Descriptor& epoll, const Descriptor& one) {
   epoll_event event{};
@@ -81,7 +82,9 @@ RunWatch::Events RunWatch::take_events() {
   std::uint64_t ticks = 0;
   if (read(tick_.get(), &ticks, sizeof ticks) > 0) out.all = true;
   alignas(inotify_event) std::array<char, 65536> buffer;
-  for (ssize_t got = 0; (got = read(events_.get(), buffer.data(), buffer.size())) > 0;) {
+  for (int reads = 0; reads < kReadsMax; ++reads) {
+    const ssize_t got = read(events_.get(), buffer.data(), buffer.size());
+    if (got <= 0) break;
     for (ssize_t at = 0; at < got;) {
       inotify_event event;
       std::memcpy(&event, buffer.data() + at, sizeof event);

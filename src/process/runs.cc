@@ -70,11 +70,12 @@ std::int64_t size_of(const std::string& path) {
   return stat(path.c_str(), &found) == 0 ? found.st_size : 0;
 }
 
-// The caller holds the lock, so no supervisor lives.
+// The caller holds the lock, so no supervisor lives. None: it was asked for and nobody has launched it yet.
 std::optional<RunEnded> settled(const Clock& clock, const RunFolder& run) {
   if (auto ended = run.ended()) return ended;
-  if (!run.has("supervised")) return std::nullopt;
-  return end_interrupted(clock, run);
+  if (run.has("supervised")) return end_interrupted(clock, run);
+  if (const auto why = run.stop_reason()) return end_unbegun(clock, run, *why);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -123,20 +124,13 @@ void Runs::start(const RunSpec& spec) {
   }
 }
 
-// One that nobody has launched yet has no supervisor to read the file: it ends here.
 void Runs::stop(std::string_view id, std::string_view why) {
   const RunFolder run = inside_->run(id);
   if (!run.has("asked") || run.has("end")) return;
   const std::string reason = cut_text(why, kWhyMax);
   if (const int error = write_small_file(run.path(), "stop", reason, Durable::yes, Existing::kept))
     throw Unavailable("RUNS_FOLDER", "'" + run.path() + "' cannot be written: " + reason_of(error));
-  const Descriptor lock = run.try_lock();
-  if (!lock || run.has("supervised") || run.has("end")) return;
-  const RunEnded ended{
-      .end = {.outcome = RunOutcome::KILLED, .why = run.stop_reason().value_or(reason), .at = inside_->clock.now()},
-      .output_lost = 0};
-  if (const int error = write_small_file(run.path(), "end", to_json(ended), Durable::yes))
-    throw Unavailable("RUNS_FOLDER", "'" + run.path() + "' cannot be written: " + reason_of(error));
+  if (const Descriptor lock = run.try_lock()) settled(inside_->clock, run);
 }
 
 std::optional<RunView> Runs::look(std::string_view id) {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr const char* kUsualPlaces = "/usr/local/bin:/usr/bin:/bin";
 
+constexpr int kEndUnknown = 255;  // somebody else in this process reaps our children: no success may be made of that
+
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 // Relative places are left out: the folder it works in may be a stranger's.
@@ -181,7 +183,9 @@ Child spawn(const Launch& launch) {
 
 Ended look_at_end(const Child& child) {
   siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+  int answer = 0;
+  while ((answer = waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT)) < 0 && errno == EINTR) {}
+  if (answer < 0) return {kEndUnknown, 0};
   if (info.si_code == CLD_EXITED) return {info.si_status, 0};
   return {0, info.si_status};
 }
