@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <system_error>
 
 #include "skald/error.h"
@@ -36,6 +39,27 @@ Pipe make_pipe() {
 
 void make_nonblocking(const Descriptor& descriptor) {
   fcntl(descriptor.get(), F_SETFL, fcntl(descriptor.get(), F_GETFL) | O_NONBLOCK);
+}
+
+BrokenPipesUnheard::BrokenPipesUnheard() {
+  sigemptyset(&pipe_);
+  sigaddset(&pipe_, SIGPIPE);
+  sigset_t pending;
+  sigpending(&pending);
+  was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+  pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+}
+
+BrokenPipesUnheard::~BrokenPipesUnheard() {
+  const timespec at_once{};
+  if (!was_pending_)
+    while (sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {}
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+int poll_timeout(Duration left) {
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::clamp<std::int64_t>(milliseconds, 0, 60'000));
 }
 
 std::string reason_of(int error) { return std::generic_category().message(error); }

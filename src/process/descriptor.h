@@ -1,8 +1,12 @@
 // A file descriptor that is closed with its owner, and pipes of them.
 #pragma once
 
+#include <signal.h>
+
 #include <string>
 #include <utility>
+
+#include "skald/time.h"
 
 namespace skald::process {
 
@@ -34,6 +38,22 @@ struct Pipe {
 Pipe make_pipe();
 
 void make_nonblocking(const Descriptor& descriptor);
+
+// A write to a pipe that nobody reads kills the writer, unless the thread does not hear of it.
+class BrokenPipesUnheard {
+ public:
+  BrokenPipesUnheard();
+  ~BrokenPipesUnheard();
+  BrokenPipesUnheard(const BrokenPipesUnheard&) = delete;
+  BrokenPipesUnheard& operator=(const BrokenPipesUnheard&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_ = false;
+};
+
+// What poll() is told to wait: a minute at most, and never "for ever".
+int poll_timeout(Duration left);
 
 // "No such file or directory"
 std::string reason_of(int error);

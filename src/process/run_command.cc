@@ -21,35 +21,6 @@ using process::Pipe;
 
 constexpr Duration kDeathMax = 10s;  // of one that was killed; the kernel may hold it in a call to a disk
 
-// A write to a pipe that nobody reads kills the writer, unless the thread does not hear of it.
-class BrokenPipesUnheard {
- public:
-  BrokenPipesUnheard() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~BrokenPipesUnheard() {
-    const timespec at_once{};
-    if (!was_pending_)
-      while (sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {}
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  BrokenPipesUnheard(const BrokenPipesUnheard&) = delete;
-
- private:
-  sigset_t pipe_, before_;
-  bool was_pending_ = false;
-};
-
-int wait_of(Duration left) {
-  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  return static_cast<int>(std::clamp<std::int64_t>(milliseconds, 0, 60'000));
-}
-
 class Conversation {
  public:
   Conversation(const Clock& clock, const Command& command) : clock_(clock), command_(command) {}
@@ -99,7 +70,7 @@ class Conversation {
   void exchange(Duration longest) {
     std::array<pollfd, 4> ready{
         {{child_.ended.get(), POLLIN, 0}, {in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}}};
-    if (poll(ready.data(), ready.size(), wait_of(longest)) <= 0) return;
+    if (poll(ready.data(), ready.size(), process::poll_timeout(longest)) <= 0) return;
     if (ready[1].revents != 0) feed();
     if (ready[2].revents != 0) take(out_, result_.out, INT_MAX);
     if (ready[3].revents != 0) take(err_, result_.err, INT_MAX);
@@ -107,7 +78,7 @@ class Conversation {
   }
 
   void feed() {
-    const BrokenPipesUnheard unheard;
+    const process::BrokenPipesUnheard unheard;
     const ssize_t written = write(in_.get(), command_.input.data() + fed_, command_.input.size() - fed_);
     if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (written > 0) fed_ += static_cast<std::size_t>(written);
