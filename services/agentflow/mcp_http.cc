@@ -53,7 +53,7 @@ struct HttpArrival {
     return type != nullptr && std::string_view(type).starts_with("text/event-stream");
   }
 
-  // False: enough. A server may keep a stream open after its answer.
+  // False: enough. A server may keep a stream open after its answer, and say more.
   bool take(std::string_view piece) {
     bytes += piece.size();
     too_long = bytes > kMcpMessageMax;
@@ -63,10 +63,11 @@ struct HttpArrival {
       return true;
     }
     for (std::string& event : stream.feed(piece)) {
-      answered = answered || is_answer(event);
+      answered = is_answer(event);
       events.push_back(std::move(event));
+      if (answered) return false;
     }
-    return !answered;
+    return true;
   }
 };
 
