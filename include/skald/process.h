@@ -1,4 +1,5 @@
-// Other programs, run from this one: short ones that are waited for, and long ones that outlive it.
+// Other programs, run from this one: short ones that are waited for, some that are talked with, and long ones that
+// outlive it.
 //
 //   const CommandResult log = run_command(clock, {.argv = {"git", "log", "-1"}, .folder = path});
 //   if (!log.ok()) throw Refused("GIT_FAILED", log.err);
@@ -33,6 +34,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +71,48 @@ struct CommandResult {
 // Throws Unavailable (NO_PROCESS) where the machine has no room for one more; Invalid (BAD_COMMAND) where argv is empty
 // or a word holds a NUL.
 CommandResult run_command(const Clock& clock, const Command& command);
+
+// A program that is talked with: lines go to its standard input, lines come from its standard output.
+//
+//   Dialogue dialogue(clock, {.argv = {"bc"}});
+//   const Instant deadline = clock.steady() + 5s;
+//   if (dialogue.send("6 * 7", deadline)) answer = dialogue.receive_line(deadline);
+//
+// Of the Command, `input` is sent first, and output_max bounds a line and what is kept of its standard error, of which
+// that is the end; `timeout` counts for nothing: every call has its own. The program dies with the thread that has
+// started it. One that has left its group is not followed.
+//
+// | what happens                           | what the caller sees                                         |
+// | it cannot be started                   | Refused CANNOT_START by the constructor                      |
+// | it does not read                       | send(): false at the deadline                                |
+// | it is silent                           | receive_line(): nullopt at the deadline, has_ended() is false |
+// | it ends, or closes its output          | what it has said, then nullopt at once, has_ended() is true   |
+// | it says a line that is too long        | Refused LINE_TOO_LONG                                        |
+// | it does not want to end                | SIGTERM, then SIGKILL to its group                           |
+//
+// Thread safety: one thread at a time.
+class Dialogue {
+ public:
+  // Throws as run_command() does, and Refused (CANNOT_START) with the reason.
+  Dialogue(const Clock& clock, const Command& command);
+  ~Dialogue();  // end() without grace
+  Dialogue(const Dialogue&) = delete;
+  Dialogue& operator=(const Dialogue&) = delete;
+
+  // Adds the line's end. False: it has not taken it all by then, or has ended.
+  bool send(std::string_view line, Instant deadline);
+  // Without its end; the last one may have had none.
+  std::optional<std::string> receive_line(Instant deadline);
+  bool has_ended() const;
+  // Closes its input, which asks it to end; after half of the grace SIGTERM says so, after the whole of it SIGKILL.
+  // Returns when its whole group has ended: how it ended, and `err`. `timed_out`: it was killed. A second call says the
+  // same.
+  const CommandResult& end(Duration grace);
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
 
 enum class RunOutcome { FINISHED, EXITED, KILLED, INTERRUPTED };
 BOOST_DESCRIBE_ENUM(RunOutcome, FINISHED, EXITED, KILLED, INTERRUPTED)

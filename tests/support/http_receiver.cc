@@ -214,7 +214,9 @@ bool HttpReceiver::answer(int socket, const Behaviour& behaviour) {
       send_all(socket, std::string_view(out).substr(0, out.size() - (behaviour.body.size() + 1) / 2));
       return false;
     case Manner::endless:
-      out = "HTTP/1.1 " + std::to_string(behaviour.status) + " Scripted\r\n\r\n";
+      out = "HTTP/1.1 " + std::to_string(behaviour.status) + " Scripted\r\n";
+      for (const std::string& header : behaviour.headers) out += header + "\r\n";
+      out += "\r\n";
       while (send_all(socket, out)) out = behaviour.body;
       return false;
     case Manner::garbage: send_all(socket, "\x16\x03 this is not HTTP\r\n\r\n"); return false;
