@@ -122,7 +122,8 @@ skald::CommandResult Git::run_once(const GitPlace* place, const GitWords& words,
   skald::CommandResult result = skald::run_command(env_.clock, command);
   if (result.timed_out)
     throw skald::Unavailable("GIT_TIMEOUT", "git " + words.front() + " took longer than " +
-                                                std::to_string(timeout_ / std::chrono::seconds(1)) + " s; try again, or allow it more time");
+                                                std::to_string(timeout_ / std::chrono::seconds(1)) +
+                                                " s; try again, or allow it more time");
   if (result.signal != 0)
     throw skald::Unavailable(
         "GIT_KILLED", "git " + words.front() + " was ended by signal " + std::to_string(result.signal) + "; try again");

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "agentflow/git_fixture.h"
 
 namespace agentflow {
@@ -39,6 +41,19 @@ TEST_F(GitRepositoriesTest, ACloneThatFailsOrWasKilledLeavesNothingAtItsPath) {
   EXPECT_FALSE(exists(folder_ + "/copy") || exists(folder_ + "/.copy.skald-clone"));
   write(folder_ + "/.copy.skald-clone/clone/.git/HEAD", "half");
   repositories_->clone(repository_, folder_ + "/copy");
+  EXPECT_EQ(head(folder_ + "/copy"), main_commit());
+  EXPECT_FALSE(exists(folder_ + "/.copy.skald-clone"));
+}
+
+TEST_F(GitRepositoriesTest, TwoThreadsThatCloneToOnePathGetOneClone) {
+  std::vector<std::string> codes(2);
+  const auto clone = [&](std::size_t which) {
+    codes[which] = code_of([&] { repositories_->clone(repository_, folder_ + "/copy"); });
+  };
+  std::thread first(clone, 0), second(clone, 1);
+  first.join();
+  second.join();
+  EXPECT_EQ(codes, (std::vector<std::string>{"", ""}));
   EXPECT_EQ(head(folder_ + "/copy"), main_commit());
   EXPECT_FALSE(exists(folder_ + "/.copy.skald-clone"));
 }

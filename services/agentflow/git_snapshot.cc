@@ -9,6 +9,8 @@
 namespace agentflow {
 namespace {
 
+constexpr int kTriesMax = 4;
+
 // A copy of the worktree's index, so that only what has changed since is read; gone at its end.
 class ScratchIndex {
  public:
@@ -49,14 +51,19 @@ GitWords leaving_out_unborn(std::string_view complaints) {
 
 }  // namespace
 
+// An agent may be at work: a file that goes away while git looks at it ends git, and the next look does without it.
 void add_everything(const Git& git, const GitPlace& place, const GitInput& input) {
-  GitWords words = {"add", "--all", "--ignore-errors", "--", ":(top)"};
-  const auto first = git.run(place, words, input);
-  if (first.ok()) return;
-  const GitWords unborn = leaving_out_unborn(first.err);
-  if (unborn.empty()) throw_git_failed("add", first);
-  words.insert(words.end(), unborn.begin(), unborn.end());
-  git.ask(place, words, input);
+  const GitWords all = {"add", "--all", "--ignore-errors", "--", ":(top)"};
+  GitWords words = all;
+  for (int tries = 1;; ++tries) {
+    const auto added = git.run(place, words, input);
+    if (added.ok()) return;
+    const GitWords unborn = leaving_out_unborn(added.err);
+    if (tries == kTriesMax) throw_git_failed("add", added);
+    if (unborn.empty()) continue;
+    words = all;
+    words.insert(words.end(), unborn.begin(), unborn.end());
+  }
 }
 
 std::string snapshot_tree(const Git& git, const GitPlace& place) {

@@ -34,6 +34,11 @@ void remove_entry(const TreeEntry& entry, const std::string& path) {
   remove_folder(entry.git_dir);
 }
 
+// Made by a call of ours that was killed before its end: the branch's mark came first.
+bool is_half_ours(const TreeEntry& entry, const std::string& branch, bool marked) {
+  return marked && entry.made_for.empty() && (entry.half_made || entry.head == "ref: refs/heads/" + branch);
+}
+
 // The refs in one transaction. Where they are there, they are ours, or the branch is taken.
 void make_branch(const Git& git, const GitPlace& repository, const std::string& branch, const std::string& base) {
   const std::string mark = mark_of(branch), ref = "refs/heads/" + branch;
@@ -58,11 +63,10 @@ bool take_up(const Git& git, const GitPlace& repository, const Tree& tree, const
     return false;
   }
   if (entry->made_for == tree.branch && entry->has_folder) return true;
-  const bool marked = read_commits(git, repository, {mark_of(tree.branch)})[0].has_value();
-  const bool ours =
-      entry->made_for == tree.branch || entry->head == "ref: refs/heads/" + tree.branch || entry->half_made;
-  if (!entry->has_folder || (marked && ours && entry->made_for.empty())) remove_entry(*entry, path);
-  else throw_tree_taken(tree);
+  if (entry->made_for != tree.branch &&
+      !is_half_ours(*entry, tree.branch, read_commits(git, repository, {mark_of(tree.branch)})[0].has_value()))
+    throw_tree_taken(tree);
+  remove_entry(*entry, path);
   return false;
 }
 
@@ -89,8 +93,8 @@ void remove_git_tree(const Git& git, const GitPlace& repository, const Tree& tre
   const std::string path = canonical_path(tree.path), ref = "refs/heads/" + tree.branch, mark = mark_of(tree.branch);
   const auto marked = read_commits(git, repository, {mark, ref});
   const auto entry = find_tree_entry(repository, path);
-  const bool half = marked[0] && entry && entry->made_for.empty() && (entry->half_made || entry->head == "ref: " + ref);
-  if (entry && (entry->made_for == tree.branch || half)) remove_entry(*entry, path);
+  if (entry && (entry->made_for == tree.branch || is_half_ours(*entry, tree.branch, marked[0].has_value())))
+    remove_entry(*entry, path);
   if (!entry && marked[0] && comes_from(path, repository)) remove_folder(path);
   if (!marked[0]) return;
   for (const Checkout& checkout : list_checkouts(git, repository))

@@ -84,6 +84,13 @@ TEST_F(GitTreesTest, AWorktreeThatAPersonMadeThereIsTaken) {
   EXPECT_TRUE(exists(tree_.path + "/a.txt"));
 }
 
+TEST_F(GitTreesTest, ARegistrationOfAPersonWhoseFolderIsAwayIsLeftAlone) {
+  git(repository_, {"worktree", "add", "-q", "-b", "theirs", tree_.path});
+  std::filesystem::rename(tree_.path, folder_ + "/unmounted");
+  EXPECT_EQ(code_of([&] { add(tree_); }), "TREE_TAKEN");
+  EXPECT_TRUE(exists(entry("flow-1") + "/index"));
+}
+
 TEST_F(GitTreesTest, ABranchThatAPersonHasCheckedOutElsewhereStaysUntilTheyLeaveIt) {
   add(tree_);
   git(repository_, {"worktree", "add", "-q", "--force", folder_ + "/theirs", "flow-1"});
