@@ -90,6 +90,16 @@ TEST_F(GitIntegrationTest, ARebaseComesToTheSameTreeAsGitsOwn) {
   EXPECT_EQ(git(repository_, {"rev-parse", after + "^{tree}"}), git(repository_, {"rev-parse", "copy^{tree}"}));
 }
 
+TEST_F(GitIntegrationTest, ACommitThatTheTargetHasTakenAndChangedSinceIsNotRebasedAgain) {
+  git(repository_, {"cherry-pick", branch_ + "^"});
+  git(repository_, {"cherry-pick", branch_});
+  write(repository_ + "/b.txt", "changed since\n");
+  target_ = commit_all(repository_, "Changed since");
+  const IntegrationTrial trial = repositories_->try_integration(tree_, by(IntegrationMode::rebase));
+  EXPECT_EQ(trial.conflicts, std::vector<std::string>{});
+  EXPECT_EQ(trial.after, target_);
+}
+
 TEST_F(GitIntegrationTest, ARebaseOntoWhereItBeganIsAFastForward) {
   git(repository_, {"reset", "-q", "--hard", "HEAD^"});
   EXPECT_EQ(integrate(IntegrationMode::rebase), branch_);
