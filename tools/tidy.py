@@ -54,7 +54,7 @@ CODE_GIVEN = re.compile(
     r"\b(?:Conflict|Busy|Stale|LockTimeout|Refused|Unavailable|CommitUnknown|Invalid|Malformed|Corrupt|NotFound"
     r'|Unauthorized|Forbidden|Error|Failure|complain)\s*(?:\w+\s*)?[({]\s*"([A-Z][A-Z0-9]*)"')
 CODE_DOCUMENTED = re.compile(r"^\| `([A-Z][A-Z0-9_]*)` \|")
-NO_CODES = {"SKALD_CONFIG", "NEEDS_HELP"}
+NO_CODES = {"SKALD_CONFIG", "SKALD_RUN", "NEEDS_HELP"}
 
 WORDS = re.compile(r"\b(?:(?:TO[D]O|FIX[M]E|X[X]X|GTEST_SK[I]P)\b|DISABL[E]D_)")
 MACHINE_PATHS = re.compile(r"(?<![\w.})*\]-])/(?:wor[k]|roo[t]|hom[e])/")

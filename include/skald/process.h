@@ -14,15 +14,20 @@
 //
 // A run has a supervisor: this same program, started anew, which calls supervise(). It belongs to nobody, holds a lock
 // on the run's folder while it lives, keeps output and end on disk, and ends every process that the run has left behind.
+// Arguments, variables and input go to it by memory and are never on disk. The program finds one variable more,
+// SKALD_RUN: by it what is left of a run is found when its supervisor has died.
 //
-// | what happens                               | what look() says                                              |
-// | it exits with 0                            | FINISHED                                                      |
-// | it exits with another code                 | EXITED, exit_code                                             |
-// | a signal ends it, or stop(), or its time   | KILLED, signal; `why` says who                                 |
-// | its supervisor dies, or the machine        | INTERRUPTED; what is left of it is ended by the next look()    |
-// | it cannot be started (no such program)     | EXITED 127 with the reason in `why`                            |
-// | it writes more than output_max             | the rest is thrown away; output_lost counts it                 |
-// | the disk is full                           | it goes on; output_lost counts what was not kept               |
+// | what happens                             | what look() says                                            |
+// | it exits with 0                          | FINISHED                                                    |
+// | it exits with another code               | EXITED, exit_code                                           |
+// | a signal ends it, or stop(), or its time | KILLED, signal, and exit_code if it exits by itself; `why`  |
+// |                                          | says who                                                    |
+// | its supervisor dies, or the machine      | INTERRUPTED; what is left of it is ended by the next look() |
+// | it cannot be started (no such program)   | EXITED 127 with the reason in `why`                         |
+// | stop() comes before it has begun         | KILLED without a signal; it never begins                    |
+// | its starter died before the launch       | no pid and no end: start() again launches it                |
+// | it writes more than output_max           | the rest is thrown away; output_lost counts it              |
+// | the disk is full                         | it goes on; output_lost counts what was not kept            |
 //
 // Thread safety: all may be called from any thread, and from several processes on one folder.
 #pragma once
@@ -62,8 +67,9 @@ struct CommandResult {
 };
 
 // Waits until it and its whole group have ended: what it has left behind there is killed. One that has left the group
-// (setsid) is not waited for. Where this process dies, it gets SIGTERM. Throws Unavailable (NO_PROCESS) where the machine has no room for one
-// more; Invalid (BAD_COMMAND) where argv is empty or a word holds a NUL.
+// (setsid) is not waited for. Where this process dies, it gets SIGTERM.
+// Throws Unavailable (NO_PROCESS) where the machine has no room for one more; Invalid (BAD_COMMAND) where argv is empty
+// or a word holds a NUL.
 CommandResult run_command(const Clock& clock, const Command& command);
 
 // A program that is talked with: lines go to its standard input, lines come from its standard output.
@@ -124,44 +130,48 @@ struct RunSpec {
 
 struct RunEnd {
   RunOutcome outcome = RunOutcome::FINISHED;
-  std::optional<int> exit_code, signal;
+  std::optional<int> exit_code = {}, signal = {};
   std::string why = {};                  // a sentence, where there is more to say
-  Time at{};
+  Time at = {};
 };
 BOOST_DESCRIBE_STRUCT(RunEnd, (), (outcome, exit_code, signal, why, at))
 
 struct RunView {
   std::string id;
   std::int64_t pid = 0;                  // of the program itself; 0: it has not begun
-  std::optional<Time> started_at;
+  std::optional<Time> started_at = {};
   std::int64_t output_bytes = 0, output_lost = 0;
-  std::optional<RunEnd> end;             // none: it runs, or is about to
+  std::optional<RunEnd> end = {};        // none: it runs, or is about to
 };
 BOOST_DESCRIBE_STRUCT(RunView, (), (id, pid, started_at, output_bytes, output_lost, end))
 
 class Runs {
  public:
   // Makes the folder (0700). `supervisor` is the command that calls supervise(); the run's folder is its last argument.
+  // Unavailable (RUNS_FOLDER, NO_WATCH).
   Runs(const Clock& clock, std::string folder, std::vector<std::string> supervisor);
   ~Runs();
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
 
   // Returns once its supervisor has it. A run of that id that is there, running or ended, is left as it is: starting
-  // twice is starting once, also from two processes, also where the first starter died in between.
+  // twice is starting once, also from two processes, also where the first starter died in between. Invalid (BAD_RUN_ID,
+  // as all of these; BAD_COMMAND); Unavailable (RUN_NOT_STARTED, NO_PROCESS, RUNS_FOLDER): start it again.
   void start(const RunSpec& spec);
   // It is told to end (SIGTERM to its group, SIGKILL after its grace), and `why` is kept. Returns at once; no such run,
-  // or an ended one: nothing.
+  // or an ended one: nothing. Of several reasons the first is kept. Others of its group than the program have their
+  // grace, too.
   void stop(std::string_view id, std::string_view why);
+  // None: no such run. Unavailable (RUN_NOT_SETTLED): it is interrupted, and what is left of it does not end.
   std::optional<RunView> look(std::string_view id);
   std::vector<std::string> list() const;  // sorted
-  // Bytes of both its outputs, as they came, from `offset` on.
+  // Bytes of both its outputs, as they came, from `offset` on. None where there are none, or no such run.
   std::string output(std::string_view id, std::int64_t offset, std::size_t bytes_max) const;
   // Readable when a run may have begun, ended or written (inotify). changed() makes it unreadable again, and says which
-  // began or ended since.
+  // began or ended since, or lost its supervisor: look() at them.
   int fd() const;
   std::vector<std::string> changed();
-  // Removes an ended run's folder. Conflict (RUN_LIVES) where it runs.
+  // Removes an ended run's folder, or one that was never launched. Conflict (RUN_LIVES) where it runs.
   void forget(std::string_view id);
 
  private:
@@ -169,7 +179,8 @@ class Runs {
   std::unique_ptr<Inside> inside_;
 };
 
-// The body of a supervisor: runs what the folder says and returns when that has ended and is on disk. Ignores SIGTERM,
+// The body of a supervisor, to be called at once by a program that start() has started and that does nothing else: all
+// its children are taken to be the run's. Returns its exit code when the run has ended and is on disk. Ignores SIGTERM,
 // SIGINT and SIGHUP: who wants the run to end says stop().
 int supervise(const std::string& run_folder);
 

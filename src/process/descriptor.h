@@ -1,8 +1,6 @@
 // A file descriptor that is closed with its owner, and pipes of them.
 #pragma once
 
-#include <signal.h>
-
 #include <string>
 #include <utility>
 
@@ -33,27 +31,19 @@ struct Pipe {
   Descriptor out, in;  // read from `out` what was written to `in`
 };
 
-// Both ends are closed by exec and lie above the standard ones, so that a child can put any of them there.
-// Throws Unavailable (NO_PROCESS).
+// A child finds there what it is given; all of ours lie above, so that any of them can be put there.
+constexpr int kLockOfSupervisor = 3;
+
+// Takes a descriptor away from the low numbers. Throws Unavailable (NO_PROCESS).
+Descriptor above_given(Descriptor descriptor);
+
+// Both ends lie above the given ones and are closed by exec. Throws Unavailable (NO_PROCESS).
 Pipe make_pipe();
 
 void make_nonblocking(const Descriptor& descriptor);
 
-// A write to a pipe that nobody reads kills the writer, unless the thread does not hear of it.
-class BrokenPipesUnheard {
- public:
-  BrokenPipesUnheard();
-  ~BrokenPipesUnheard();
-  BrokenPipesUnheard(const BrokenPipesUnheard&) = delete;
-  BrokenPipesUnheard& operator=(const BrokenPipesUnheard&) = delete;
-
- private:
-  sigset_t pipe_, before_;
-  bool was_pending_ = false;
-};
-
-// What poll() is told to wait: a minute at most, and never "for ever".
-int poll_timeout(Duration left);
+// For poll(): in milliseconds, rounded up, a minute at most.
+int poll_wait(Duration left);
 
 // "No such file or directory"
 std::string reason_of(int error);

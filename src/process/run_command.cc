@@ -1,13 +1,11 @@
 #include <poll.h>
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <climits>
 
+#include "process/feed.h"
+#include "process/pipe_reader.h"
 #include "process/process_table.h"
 #include "process/spawn.h"
 #include "skald/process.h"
@@ -18,7 +16,9 @@ namespace {
 using process::Child;
 using process::Descriptor;
 using process::Pipe;
+using process::PipeReader;
 
+constexpr Duration kTimeoutMax = 24h * 365;
 constexpr Duration kDeathMax = 10s;  // of one that was killed; the kernel may hold it in a call to a disk
 
 class Conversation {
@@ -27,7 +27,7 @@ class Conversation {
 
   CommandResult hold() {
     if (!start()) return std::move(result_);
-    Instant end = clock_.steady() + command_.timeout;
+    Instant end = clock_.steady() + std::min<Duration>(command_.timeout, kTimeoutMax);
     while (!ended_) {
       const Duration left = end - clock_.steady();
       if (left <= Duration::zero()) {
@@ -58,46 +58,31 @@ class Conversation {
       result_.err = child_.refused;
       return false;
     }
-    in_ = std::move(in.in);
-    out_ = std::move(out.out);
-    err_ = std::move(err.out);
-    for (const Descriptor* one : {&in_, &out_, &err_}) process::make_nonblocking(*one);
-    if (command_.input.empty()) in_.close();
+    input_ = process::Feed(std::move(in.in), command_.input);
+    out_ = reader(std::move(out.out), result_.out);
+    err_ = reader(std::move(err.out), result_.err);
     return true;
   }
 
   // poll() passes over a descriptor that is closed: its number is -1.
   void exchange(Duration longest) {
-    std::array<pollfd, 4> ready{
-        {{child_.ended.get(), POLLIN, 0}, {in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}}};
-    if (poll(ready.data(), ready.size(), process::poll_timeout(longest)) <= 0) return;
-    if (ready[1].revents != 0) feed();
-    if (ready[2].revents != 0) take(out_, result_.out, INT_MAX);
-    if (ready[3].revents != 0) take(err_, result_.err, INT_MAX);
+    std::array<pollfd, 4> ready{{{child_.ended.get(), POLLIN, 0},
+                                 {input_.descriptor(), POLLOUT, 0},
+                                 {out_.descriptor(), POLLIN, 0},
+                                 {err_.descriptor(), POLLIN, 0}}};
+    if (poll(ready.data(), ready.size(), process::poll_wait(longest)) <= 0) return;
+    if (ready[1].revents != 0) input_.write_some();
+    if (ready[2].revents != 0) out_.read_some();
+    if (ready[3].revents != 0) err_.read_some();
     ended_ = ready[0].revents != 0;
   }
 
-  void feed() {
-    const process::BrokenPipesUnheard unheard;
-    const ssize_t written = write(in_.get(), command_.input.data() + fed_, command_.input.size() - fed_);
-    if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (written > 0) fed_ += static_cast<std::size_t>(written);
-    if (written < 0 || fed_ == command_.input.size()) in_.close();
-  }
-
-  // What is there, `bytes_max` at most; returns how much that was.
-  int take(Descriptor& from, std::string& to, int bytes_max) {
-    std::array<char, 65536> buffer;
-    const ssize_t got = read(from.get(), buffer.data(), std::min<std::size_t>(buffer.size(), std::size_t(bytes_max)));
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-    if (got <= 0) {
-      from.close();
-      return 0;
-    }
-    const std::size_t kept = std::min(static_cast<std::size_t>(got), command_.output_max - to.size());
-    to.append(buffer.data(), kept);
-    if (kept < static_cast<std::size_t>(got)) result_.truncated = true;
-    return static_cast<int>(got);
+  PipeReader reader(Descriptor from, std::string& to) {
+    return {std::move(from), [this, &to](std::string_view bytes) {
+              const std::string_view kept = bytes.substr(0, command_.output_max - to.size());
+              to += kept;
+              if (kept.size() < bytes.size()) result_.truncated = true;
+            }};
   }
 
   // The child is reaped last: until then nobody else can have the number of its group.
@@ -109,27 +94,16 @@ class Conversation {
     process::reap(child_);
     const Instant latest = clock_.steady() + kDeathMax;
     while (process::group_lives(child_.pid) && clock_.steady() < latest) poll(nullptr, 0, 1);
-    drain(out_, result_.out);
-    drain(err_, result_.err);
-  }
-
-  // What lies in the pipe now. Its end is not waited for: one that left the group may hold the pipe open, and write.
-  void drain(Descriptor& from, std::string& to) {
-    int left = 0;
-    if (!from || ioctl(from.get(), FIONREAD, &left) != 0) return;
-    while (left > 0 && from) {
-      const int got = take(from, to, left);
-      if (got == 0) return;
-      left -= got;
-    }
+    out_.read_rest();
+    err_.read_rest();
   }
 
   const Clock& clock_;
   const Command& command_;
   CommandResult result_;
   Child child_;
-  Descriptor in_, out_, err_;
-  std::size_t fed_ = 0;
+  process::Feed input_;
+  PipeReader out_, err_;
   bool ended_ = false;
 };
 

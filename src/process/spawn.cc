@@ -16,6 +16,8 @@ namespace {
 
 constexpr const char* kUsualPlaces = "/usr/local/bin:/usr/bin:/bin";
 
+constexpr int kEndUnknown = 255;  // somebody else in this process reaps our children: no success may be made of that
+
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 // Relative places are left out: the folder it works in may be a stranger's.
@@ -88,13 +90,20 @@ int exec_first(const Prepared& prepared) {
 
 [[noreturn]] void become(const Launch& launch, const Prepared& prepared, pid_t parent, int tell) {
   if (setsid() < 0) refuse(tell, Stage::set_up, errno);
+  if (launch.detached) {
+    const pid_t pid = _Fork();
+    if (pid < 0) refuse(tell, Stage::set_up, errno);
+    if (pid > 0) _exit(0);
+  }
   if (launch.signal_at_our_death != 0) {
     prctl(PR_SET_PDEATHSIG, launch.signal_at_our_death);
     if (getppid() != parent) _exit(127);  // it died before it could be heard of
   }
   if (dup2(launch.in, STDIN_FILENO) < 0 || dup2(launch.out, STDOUT_FILENO) < 0 || dup2(launch.err, STDERR_FILENO) < 0)
     refuse(tell, Stage::set_up, errno);
-  if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) != 0) refuse(tell, Stage::set_up, errno);
+  const int last_given = launch.lock < 0 ? STDERR_FILENO : kLockOfSupervisor;
+  if (launch.lock >= 0 && dup2(launch.lock, kLockOfSupervisor) < 0) refuse(tell, Stage::set_up, errno);
+  if (close_range(last_given + 1, ~0U, CLOSE_RANGE_CLOEXEC) != 0) refuse(tell, Stage::set_up, errno);
   if (!prepared.folder.empty() && chdir(prepared.folder.c_str()) != 0) refuse(tell, Stage::folder, errno);
   reset_signals();
   refuse(tell, Stage::exec, exec_first(prepared));
@@ -160,6 +169,10 @@ Child spawn(const Launch& launch) {
     reap(child);
     return {-1, {}, sentence(launch, refusal)};
   }
+  if (launch.detached) {
+    reap(child);
+    return {};
+  }
   if (!child.ended) {
     kill(-pid, SIGKILL);
     reap(child);
@@ -170,7 +183,9 @@ Child spawn(const Launch& launch) {
 
 Ended look_at_end(const Child& child) {
   siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+  int answer = 0;
+  while ((answer = waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOWAIT)) < 0 && errno == EINTR) {}
+  if (answer < 0) return {kEndUnknown, 0};
   if (info.si_code == CLD_EXITED) return {info.si_status, 0};
   return {0, info.si_status};
 }

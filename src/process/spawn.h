@@ -21,6 +21,8 @@ struct Launch {
   Variables variables;
   int in = -1, out = -1, err = -1;       // become its standard ones
   int signal_at_our_death = 0;           // of the thread that spawns, to be exact
+  int lock = -1;                         // becomes kLockOfSupervisor
+  bool detached = false;                 // nobody's child: it outlives us, and Child has nothing to wait for
 };
 
 struct Child {
