@@ -151,6 +151,10 @@ TEST_F(McpGreet, OneThatEndsSaysHowAndWhatItComplainedAbout) {
   EXPECT_THAT(refusal(good_hello() + "exit 0"), HasSubstr("ended before it had answered"));
 }
 
+TEST_F(McpGreet, WhatWasSaidBeforeTheEndCounts) {
+  EXPECT_THAT(refusal("exec <&-;" + say("no key is set") + "exit 3"), HasSubstr("'no key is set'"));
+}
+
 TEST_F(McpGreet, OnlyTheEndOfALongComplaintIsShown) {
   const std::string text = refusal("head -c 100000 /dev/zero | tr '\\0' x >&2; printf 'ä\\033the end' >&2; exit 1");
   EXPECT_THAT(text, EndsWith("xä\\u001bthe end"));

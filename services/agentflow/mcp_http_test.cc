@@ -112,7 +112,8 @@ TEST_F(McpOverHttp, NobodyThereIsSaidSo) {
 }
 
 TEST(McpEventStreams, EventsAreReadWhereverTheyAreCut) {
-  const std::string text = "data: one\ndata: two\n\nevent: x\r\ndata:three\r\n\r\n: no\rdata\r\rdata: {}\r\rdata: rest";
+  const std::string text =
+      "data: one\r\ndata: two\r\n\r\nevent: x\ndata:three\r\n\r\n: no\rdata\r\rdata: {}\r\rdata: rest";
   for (std::size_t size = 1; size <= text.size(); ++size) {
     McpEventStream stream;
     std::vector<std::string> all;

@@ -20,7 +20,7 @@ void serve() {
       std::cin, std::cout,
       {.report = [&](const std::string& text) { reported = text; },
        .ask = [](const std::string& question) { return "You asked: " + question; },
-       .complete = [](const std::string&) { throw skald::Refused("TASK_OVER", "the task is over: stop"); },
+       .complete = [](const std::string&) { throw skald::Refused("MCP_FAILED", "the task is over: stop"); },
        .read = [&] { return skald::RawJson{R"({"reported":)" + skald::to_json(reported) + "}"}; }},
       "test");
 }

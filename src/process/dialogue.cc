@@ -7,7 +7,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "process/broken_pipe.h"
+#include "process/feed.h"
+#include "process/pipe_reader.h"
 #include "process/process_table.h"
 #include "process/spawn.h"
 #include "skald/process.h"
@@ -16,8 +17,6 @@ namespace skald {
 namespace {
 
 constexpr Duration kKilledMax = 10s;  // the kernel may hold one that was killed in a call to a disk
-
-constexpr int kReadsLast = 16;        // empty a pipe; one that has left the group may write without end
 
 }  // namespace
 
@@ -35,9 +34,9 @@ struct Dialogue::Inside {
                             .signal_at_our_death = SIGTERM});
     if (!child.refused.empty()) throw Refused("CANNOT_START", child.refused);
     in = std::move(in_pipe.in);
-    out = std::move(out_pipe.out);
-    err = std::move(err_pipe.out);
-    for (const process::Descriptor* one : {&in, &out, &err}) process::make_nonblocking(*one);
+    process::make_nonblocking(in);
+    out = process::PipeReader(std::move(out_pipe.out), [this](std::string_view piece) { said += piece; });
+    err = process::PipeReader(std::move(err_pipe.out), [this](std::string_view piece) { complain(piece); });
   }
 
   // Waits for the first thing that happens, and sees to it. poll() passes over a negative descriptor. Where lines are
@@ -46,46 +45,39 @@ struct Dialogue::Inside {
     const bool takes_lines = said.size() <= bytes_max;
     std::array<pollfd, 4> ready{{{ended ? -1 : child.ended.get(), POLLIN, 0},
                                  {to_send.empty() ? -1 : in.get(), POLLOUT, 0},
-                                 {takes_lines ? out.get() : -1, POLLIN, 0},
-                                 {err.get(), POLLIN, 0}}};
+                                 {takes_lines ? out.descriptor() : -1, POLLIN, 0},
+                                 {err.descriptor(), POLLIN, 0}}};
     const int happened = poll(ready.data(), ready.size(), ended ? 0 : process::poll_wait(longest));
-    if (happened == 0 && ended) out.close();  // one that has left the group may hold it open
+    if (happened == 0 && ended) out = {};  // one that has left the group may hold it open
     if (happened <= 0) return;
     if (ready[1].revents != 0) feed();
-    if (ready[2].revents != 0) take(out, said);
-    if (ready[3].revents != 0) take_complaint();
+    if (ready[2].revents != 0) out.read_some();
+    if (ready[3].revents != 0) err.read_some();
     if (ready[0].revents != 0) ended = true;
   }
 
   void feed() {
-    const process::BrokenPipesUnheard unheard;
-    const ssize_t written = write(in.get(), to_send.data(), to_send.size());
+    const ssize_t written = process::write_unhurt(in, to_send);
     if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (written < 0) in.close();
     else to_send.erase(0, static_cast<std::size_t>(written));
   }
 
-  void take(process::Descriptor& from, std::string& to) {
-    std::array<char, 65536> buffer;
-    const ssize_t got = read(from.get(), buffer.data(), buffer.size());
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) from.close();
-    else to.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-
   // Cut only now and then: each cut moves all that is kept.
-  void take_complaint() {
-    take(err, result.err);
+  void complain(std::string_view piece) {
+    result.err += piece;
     if (result.err.size() / 2 > bytes_max) cut_complaint();
   }
   void cut_complaint() {
     if (result.err.size() > bytes_max) result.err.erase(0, result.err.size() - bytes_max);
   }
 
+  bool is_over() const { return out.descriptor() < 0; }
+
   std::optional<std::string> next_line() {
     const std::size_t end = said.find('\n', looked_at);
     looked_at = said.size();
-    if (end == said.npos && (out || said.empty())) {
+    if (end == said.npos && (!is_over() || said.empty())) {
       if (said.size() > bytes_max) too_long();
       return std::nullopt;
     }
@@ -122,15 +114,15 @@ struct Dialogue::Inside {
     process::reap(child);
     const Instant latest = clock.steady() + kKilledMax;
     while (process::group_lives(child.pid) && clock.steady() < latest) poll(nullptr, 0, 1);
-    pollfd more{err.get(), POLLIN, 0};
-    for (int reads = 0; reads < kReadsLast && err && poll(&more, 1, 0) > 0; ++reads) take_complaint();
+    err.read_rest();
     cut_complaint();
   }
 
   const Clock& clock;
   const std::size_t bytes_max;
   process::Child child;
-  process::Descriptor in, out, err;
+  process::Descriptor in;
+  process::PipeReader out, err;
   std::string to_send, said;
   std::size_t looked_at = 0;  // of `said`: there is no line's end before it
   bool ended = false, buried = false;
@@ -160,7 +152,7 @@ std::optional<std::string> Dialogue::receive_line(Instant deadline) {
   }
 }
 
-bool Dialogue::has_ended() const { return !inside_->out && inside_->said.empty(); }
+bool Dialogue::has_ended() const { return inside_->is_over() && inside_->said.empty(); }
 
 const CommandResult& Dialogue::end(Duration grace) {
   if (std::exchange(inside_->buried, true)) return inside_->result;

@@ -1,12 +1,17 @@
 // What another program is given on its standard input, bit by bit, as it reads.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 
 #include "process/descriptor.h"
 
 namespace skald::process {
+
+// As write(2), but a reader that has gone does not kill us: errno is EPIPE.
+ssize_t write_unhurt(const Descriptor& to, std::string_view text);
 
 class Feed {
  public:
