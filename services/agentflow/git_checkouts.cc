@@ -1,5 +1,6 @@
 #include "agentflow/git_checkouts.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 

@@ -1,5 +1,6 @@
 #include "agentflow/git_checkpoints.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "agentflow/git_commits.h"

@@ -1,7 +1,7 @@
 #include "agentflow/git_diff.h"
 
+#include <algorithm>
 #include <charconv>
-#include <map>
 #include <string_view>
 
 #include "skald/error.h"

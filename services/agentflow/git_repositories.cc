@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include "agentflow/git_checkpoints.h"
 #include "agentflow/git_clone.h"
 #include "agentflow/git_command.h"
