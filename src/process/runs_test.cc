@@ -128,6 +128,7 @@ TEST_F(RunsTest, ASupervisorThatFindsAStopDoesNotBegin) {
   ASSERT_EQ(process::write_small_file(folder() + "/a", "stop", "no more", process::Durable::no), 0);
   runs_->start(script("a", "touch " + place_ + "/begun"));
   EXPECT_EQ(end_of("a").end->why, "no more");
+  EXPECT_EQ(runs_->look("a")->pid, 0);
   EXPECT_FALSE(std::filesystem::exists(place_ + "/begun"));
 }
 
