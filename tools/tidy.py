@@ -37,7 +37,7 @@ HEADERS = {
     "dead_letter": "dead_letter",
     "outbox": "outbox",
     "observe": "observe",
-    "isolation": "isolation", "row_locks": "isolation", "optimistic": "isolation", "commutative": "isolation",
+    "isolation": "isolation", "row_locks": "isolation", "optimistic": "isolation", "aggregate": "isolation", "commutative": "isolation",
     "version_file": "isolation", "distributed_lock": "isolation", "checker": "isolation", "analyser": "isolation",
     "columns": "base", "lock_mode": "base", "lock_view": "base", "row_watch": "base",
     "saga_definition": "isolation", "saga": "isolation", "saga_start": "base", "saga_view": "base", "sagas": "saga",
@@ -54,7 +54,8 @@ CODE_GIVEN = re.compile(
     r"\b(?:Conflict|Busy|Stale|LockTimeout|Refused|Unavailable|CommitUnknown|Invalid|Malformed|Corrupt|NotFound"
     r'|Unauthorized|Forbidden|Error|Failure|complain)\s*(?:\w+\s*)?[({]\s*"([A-Z][A-Z0-9]*)"')
 CODE_DOCUMENTED = re.compile(r"^\| `([A-Z][A-Z0-9_]*)` \|")
-NO_CODES = {"SKALD_CONFIG", "SKALD_RUN", "NEEDS_HELP"}
+NO_CODES = {"SKALD_CONFIG", "SKALD_RUN", "NEEDS_HELP", "SKALD_SPACE", "SKALD_WORKFLOW", "SKALD_WORK",
+            "SKALD_TASK", "SKALD_MCP", "LC_ALL", "GIT_CONFIG_GLOBAL"}
 
 WORDS = re.compile(r"\b(?:(?:TO[D]O|FIX[M]E|X[X]X|GTEST_SK[I]P)\b|DISABL[E]D_)")
 MACHINE_PATHS = re.compile(r"(?<![\w.})*\]-])/(?:wor[k]|roo[t]|hom[e])/")

@@ -10,14 +10,17 @@
 namespace skald {
 
 // `code` is stable and SCREAMING_SNAKE: clients switch on it. what() is a
-// sentence for a person that says what to do.
+// sentence for a person that says what to do. `members` is what else an HTTP client is
+// told, as the inside of a JSON object ("\"allowed\":[\"start\"]"); mostly empty.
 class Error : public std::runtime_error {
  public:
-  Error(std::string code, const std::string& message) : std::runtime_error(message), code_(std::move(code)) {}
+  Error(std::string code, const std::string& message, std::string members = {})
+      : std::runtime_error(message), code_(std::move(code)), members_(std::move(members)) {}
   const std::string& code() const noexcept { return code_; }
+  const std::string& members() const noexcept { return members_; }
 
  private:
-  std::string code_;
+  std::string code_, members_;
 };
 
 // The request contradicts what is stored (a second donation with one id).

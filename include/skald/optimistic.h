@@ -35,8 +35,9 @@ namespace skald {
 struct RetryPolicy {
   std::string aggregate;
   int tries = 3;            // in all
-  Duration first = 100ms;   // x attempt
+  Duration first = 100ms;   // x attempt, or doubled each time
   double jitter = 0.5;      // a share of chance on top: those who collided once part
+  bool doubles = false;
 };
 
 // How long to wait after `failures` stale tries (1, 2, …). Pure but for the chance.

@@ -50,18 +50,18 @@ using Variables = std::map<std::string, std::string>;
 struct Command {
   // [0] is looked for in PATH of `variables`, or else in the usual places; relative places in PATH are passed over.
   std::vector<std::string> argv;
-  std::string folder = {};               // where it works; empty: here
+  std::string folder = {};  // where it works; empty: here
   Variables variables = {};
-  std::string input = {};                // on its standard input, which then ends
-  Duration timeout = 60s;                // then its whole group is killed
-  std::size_t output_max = 16 << 20;     // bytes that are kept of each output; the rest is read and thrown away
+  std::string input = {};  // on its standard input, which then ends
+  Duration timeout = 60s;  // then its whole group is killed
+  std::size_t output_max = 16 << 20;  // bytes that are kept of each output; the rest is read and thrown away
 };
 
 struct CommandResult {
-  int exit_code = 0;                     // 127: it could not be started, and `err` says why
-  int signal = 0;                        // that ended it; 0: none
+  int exit_code = 0;  // 127: it could not be started, and `err` says why
+  int signal = 0;  // that ended it; 0: none
   bool timed_out = false;
-  bool truncated = false;                // more than output_max
+  bool truncated = false;  // more than output_max
   std::string out, err;
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
@@ -118,30 +118,30 @@ enum class RunOutcome { FINISHED, EXITED, KILLED, INTERRUPTED };
 BOOST_DESCRIBE_ENUM(RunOutcome, FINISHED, EXITED, KILLED, INTERRUPTED)
 
 struct RunSpec {
-  std::string id;                        // [A-Za-z0-9._-]{1,120}, not beginning with a dot: a folder's name
+  std::string id;  // [A-Za-z0-9._-]{1,120}, not beginning with a dot: a folder's name
   std::vector<std::string> argv;
   std::string folder;
   Variables variables = {};
   std::string input = {};
-  Duration timeout = 1h;                 // then it is stopped as by stop()
-  Duration grace = 5s;                   // between SIGTERM and SIGKILL
-  std::int64_t output_max = 64 << 20;    // bytes on disk
+  Duration timeout = 1h;  // then it is stopped as by stop()
+  Duration grace = 5s;  // between SIGTERM and SIGKILL
+  std::int64_t output_max = 64 << 20;  // bytes on disk
 };
 
 struct RunEnd {
   RunOutcome outcome = RunOutcome::FINISHED;
   std::optional<int> exit_code = {}, signal = {};
-  std::string why = {};                  // a sentence, where there is more to say
+  std::string why = {};  // a sentence, where there is more to say
   Time at = {};
 };
 BOOST_DESCRIBE_STRUCT(RunEnd, (), (outcome, exit_code, signal, why, at))
 
 struct RunView {
   std::string id;
-  std::int64_t pid = 0;                  // of the program itself; 0: it has not begun
+  std::int64_t pid = 0;  // of the program itself; 0: it has not begun
   std::optional<Time> started_at = {};
   std::int64_t output_bytes = 0, output_lost = 0;
-  std::optional<RunEnd> end = {};        // none: it runs, or is about to
+  std::optional<RunEnd> end = {};  // none: it runs, or is about to
 };
 BOOST_DESCRIBE_STRUCT(RunView, (), (id, pid, started_at, output_bytes, output_lost, end))
 

@@ -40,6 +40,8 @@ struct McpGreeting {
 };
 BOOST_DESCRIBE_STRUCT(McpGreeting, (), (name, version, protocol, tools))
 
+inline constexpr skald::Duration kGreetingMax = std::chrono::seconds(15);
+
 // A real handshake in that folder: initialize, notifications/initialized, tools/list; then the server is ended, with its
 // whole process group. Beside its own variables it gets PATH, HOME and their like of ours. Refused (MCP_FAILED) says what
 // the server did instead, with the end of what it complained about, and without the secrets it was given. A server may
@@ -60,10 +62,10 @@ std::string mcp_config(std::span<const McpAddress> servers);
 // What our own server offers to the agent of one task. Each may throw skald errors, which the agent is told as the
 // tool's failure.
 struct McpTools {
-  std::function<void(const std::string& text)> report;          // what it has done, kept with the work
+  std::function<void(const std::string& text)> report;  // what it has done, kept with the work
   std::function<std::string(const std::string& question)> ask;  // a person; returns the answer
-  std::function<void(const std::string& summary)> complete;     // its task is done
-  std::function<skald::RawJson()> read;                         // its workflow, work and task
+  std::function<void(const std::string& summary)> complete;  // its task is done
+  std::function<skald::RawJson()> read;  // its workflow, work and task
 };
 
 // Serves until `in` ends, or `out` takes no more: one request at a time, so nothing else is answered while `ask` waits.

@@ -58,8 +58,7 @@ std::optional<fs::path> database_file(const cli::Settings& settings, Part part) 
 
 bool exists(const cli::Settings& settings) {
   if (place_of(settings) != Place::sqlite) return true;
-  const Part parts[] = {Part::donation, Part::booking, Part::course, Part::notify};
-  return std::ranges::any_of(parts, [&](Part part) { return fs::exists(sqlite_file(settings, part)); });
+  return std::ranges::any_of(kParts, [&](Part part) { return fs::exists(sqlite_file(settings, part)); });
 }
 
 std::string shown_database(const cli::Settings& settings) {

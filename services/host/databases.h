@@ -13,8 +13,10 @@ namespace skald::host {
 
 // The services that share a database, by the name of its SQLite file. On PostgreSQL the first
 // has the user's standard schema, each of the others one of its own name.
-enum class Part { donation, booking, course, notify };
-BOOST_DESCRIBE_ENUM(Part, donation, booking, course, notify)
+enum class Part { donation, booking, course, notify, agentflow };
+BOOST_DESCRIBE_ENUM(Part, donation, booking, course, notify, agentflow)
+
+inline constexpr Part kParts[] = {Part::donation, Part::booking, Part::course, Part::notify, Part::agentflow};
 
 // Invalid (BAD_SETTING) where `db` is none of those that there are.
 std::unique_ptr<Database> open_database(Env env, const cli::Settings& settings, Part part);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <span>
 
+#include "agentflow/agentflow.h"
 #include "bus/webhook/discord.h"
 #include "cli/command.h"
 #include "cli/data_folder.h"
 #include "cli/nearest.h"
 #include "donation/donation.h"
+#include "host/agents.h"
 #include "host/booking_system.h"
 #include "host/doctor.h"
 #include "host/nats_settings.h"
@@ -73,7 +75,8 @@ constexpr std::string_view kBookingSystem[] = {"booking", "course", "notify", "u
 constexpr std::span kBookingServices = std::span(kBookingSystem).first<3>();
 
 void check_services(const cli::Settings& settings) {
-  const std::vector<std::string> known = {"all", "donation", "order", "booking", "course", "notify", "user-api"};
+  const std::vector<std::string> known = {"all",    "donation", "order",    "booking",
+                                          "course", "notify",   "user-api", "agentflow"};
   for (const std::string& name : settings.list("services"))
     if (std::ranges::find(known, name) == known.end())
       throw Invalid("BAD_SETTING", "there is no service " + name + cli::did_you_mean(name, known));
@@ -136,6 +139,8 @@ Installation::Installation(Env env, Metrics& metrics, const cli::Settings& setti
                              .open_max = static_cast<std::size_t>(settings.integer("http.threads") * 3 / 4 + 1)});
     });
   if (wants_any_of(settings, kBookingServices)) add_booking(env, settings, purpose, publish);
+  if (wants(settings, "agentflow"))
+    add_agentflow(env, settings, add_unit(env, settings, purpose, Part::agentflow, "agentflow"), publish);
   if (asking_ && wants(settings, "user-api")) add_gateway(env, settings, std::move(publish));
   add_watching(env, metrics, settings.enabled("http.metrics_token") ? Access::admin : Access::open);
 }
@@ -229,6 +234,21 @@ void Installation::add_order(Env env, const cli::Settings& settings, Purpose pur
                  {.provider = url,
                   .pause = [](Duration time) { runtime::Wakeup().wait(time); },
                   .events_topic = std::string(http::kOverviewTopic)});
+}
+
+// Agents run where their workflow's files are: processes that share a database share the data folder, too.
+void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& unit, const Publish& publish) {
+  agentflow_ =
+      agentflow::install(*unit.engine, *routes_, env,
+                         {.folder = (fs::absolute(settings.text("data")) / "agentflow").lexically_normal().string(),
+                          .repositories = agentflow::git_repositories(env, settings.duration("agentflow.git_timeout")),
+                          .supervisor = {"/proc/self/exe", "agent-run"},
+                          .presets = agent_presets(settings.text("agentflow.agents")),
+                          .variables = own_variables(),
+                          .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),
+                          .greet_mcp_servers = settings.enabled("agentflow.greet_mcp"),
+                          .pause = [](Duration time) { runtime::Wakeup().wait(time); },
+                          .publish = publish});
 }
 
 void Installation::add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish) {

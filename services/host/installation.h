@@ -50,6 +50,7 @@ class Installation {
   Unit& add_unit(Env env, const cli::Settings& settings, Purpose purpose, Part part, std::string service);
   void add_donation(Env env, const cli::Settings& settings, Unit& unit);
   void add_order(Env env, const cli::Settings& settings, Purpose purpose, Unit& unit);
+  void add_agentflow(Env env, const cli::Settings& settings, Unit& unit, const Publish& publish);
   void add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish);
   void add_gateway(Env env, const cli::Settings& settings, Publish publish);
   void add_watching(Env env, Metrics& metrics, Access metrics_access);
@@ -61,6 +62,7 @@ class Installation {
   std::unique_ptr<Asking> asking_;    // null where all is in this process
   std::unique_ptr<Gateway> gateway_;  // null where user-api is not here
   std::unique_ptr<http::Routes> routes_;
+  std::shared_ptr<void> agentflow_;   // its engine's threads use it
   std::vector<std::unique_ptr<Unit>> units_;
   std::unique_ptr<News> news_;
   std::function<void()> begin_answering_ = [] {};  // fills the next

@@ -113,7 +113,7 @@ bool look_at_schema(Env env, const cli::Settings& settings, Part part, Seen& see
 
 std::string look_at_databases(Env env, const cli::Settings& settings) {
   SeenAll out;
-  for (const Part part : {Part::donation, Part::booking, Part::course, Part::notify}) {
+  for (const Part part : kParts) {
     Seen seen;
     seen.service = part == Part::donation ? "donation-order" : std::string(enum_name(part));
     if (const auto file = database_file(settings, part)) {

@@ -10,6 +10,7 @@
 #include "cli/system_limits.h"
 #include "host/program.h"
 #include "skald/json.h"
+#include "skald/process.h"
 
 namespace {
 
@@ -72,6 +73,7 @@ int complain(const std::string& code, std::string text, bool as_json) {
 }
 
 int answer(const std::vector<std::string>& typed, bool& as_json) {
+  if (typed.size() == 2 && typed[0] == "agent-run") return supervise(typed[1]);  // before anything is opened
   const cli::Arguments arguments = cli::parse_arguments(typed);
   as_json = arguments.json();
   if (arguments.version) {

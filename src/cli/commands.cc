@@ -15,6 +15,7 @@ std::span<const Command> commands() {
   static const std::vector<Command> all = {
       {"serve", "", "Run the services and their API.", {}},
       {"worker", "", "Deliver events without an API, beside other processes (PostgreSQL).", {}},
+      {"agent-run", "FOLDER", "Supervise one run of an agent; the server starts it.", {}},
       {"sandbox-provider", "", "Run a payment provider that misbehaves as it is told, for trying orders out.", {}},
       {"demo booking",
        "",

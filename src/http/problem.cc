@@ -55,7 +55,7 @@ Problem problem_of(const std::exception& error) {
   const auto* ours = as<Error>(error);
   if (ours == nullptr) return {500, "INTERNAL", "the server failed; its log has the cause under this instance", {}};
   const auto with = [&](int status, std::optional<int> after = std::nullopt) {
-    return Problem{status, ours->code(), ours->what(), after};
+    return Problem{status, ours->code(), ours->what(), after, ours->members()};
   };
   if (as<Malformed>(error)) return with(400);
   if (as<Invalid>(error)) return with(422);
@@ -82,6 +82,7 @@ Response problem_response(const Problem& problem, std::string_view request_id) {
                   std::string(request_id),
                   problem.retry_after_seconds};
   Response response{problem.status, to_json(body), "application/problem+json", {}};
+  if (!problem.members.empty()) response.body.insert(response.body.size() - 1, "," + problem.members);
   if (problem.retry_after_seconds) response.headers["retry-after"] = std::to_string(*problem.retry_after_seconds);
   if (problem.status == 401) response.headers["www-authenticate"] = "Bearer";
   return response;

@@ -15,6 +15,7 @@ struct Problem {
   std::string code;    // stable, documented in docs/errors.md
   std::string detail;  // for a person; never internals
   std::optional<int> retry_after_seconds;
+  std::string members = {};  // more of the body: the inside of a JSON object
 };
 
 // What an error of skald/error.h means to a client. Where it is the server's

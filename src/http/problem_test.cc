@@ -54,6 +54,11 @@ TEST(Problem, TheBodyIsProblemJson) {
   EXPECT_EQ(problem_response({401, "MISSING_TOKEN", "x", {}}, "").headers.at("www-authenticate"), "Bearer");
 }
 
+TEST(Problem, AnErrorMayTellClientsMore) {
+  const Response response = problem_response(problem_of(Refused("X", "no", R"("allowed":["start"])")), "REQ1");
+  EXPECT_TRUE(response.body.ends_with(R"("instance":"REQ1","allowed":["start"]})")) << response.body;
+}
+
 TEST(Problem, ALongDetailIsCut) {
   EXPECT_LT(problem_response({422, "X", std::string(100'000, 'a'), {}}, "").body.size(), 1'500u);
 }

@@ -170,14 +170,16 @@ TEST_F(RouterTest, WhoIsTurnedAwayIsCountedAndLoggedNotOftenerThanOnceASecond) {
 }
 
 TEST_F(RouterTest, BeyondItsRateACallerIsToldWhenToComeAgain) {
-  Routes limited(fake.env, Authenticator(fake.env, std::string(kRouterSecret)), "1", 1, {.per_subject = 2, .per_address = 4});
+  Routes limited(fake.env, Authenticator(fake.env, std::string(kRouterSecret)), "1", 1,
+                 {.per_subject = 2, .per_address = 4});
   limited.get("/mine", Access::customer, {}, [](const Request&) { return Response::text("x"); });
   const Time now = fake.clock.now();
   const auto ask = [&](const std::string& subject, const std::string& peer, const std::string& path = "/mine") {
     Request request = request_for("GET", path);
     request.peer = peer;
     if (!subject.empty())
-      request.headers["authorization"] = "Bearer " + sign_token(kRouterSecret, {subject, Role::customer, now, now + 1h});
+      request.headers["authorization"] =
+          "Bearer " + sign_token(kRouterSecret, {subject, Role::customer, now, now + 1h});
     return limited.dispatch(request);
   };
   EXPECT_EQ(ask("kim", "10.0.0.1").status, 200);

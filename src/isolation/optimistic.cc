@@ -1,10 +1,12 @@
 #include "skald/optimistic.h"
 
+#include <algorithm>
+
 namespace skald {
 
 Duration stale_pause(const RetryPolicy& policy, int failures, Random& random) {
   const double chance = static_cast<double>(random.next() >> 11) * 0x1.0p-53;
-  const Duration wait = policy.first * failures;
+  const Duration wait = policy.first * (policy.doubles ? 1 << std::min(failures - 1, 16) : failures);
   return wait + Duration(static_cast<std::int64_t>(static_cast<double>(wait.count()) * policy.jitter * chance));
 }
 

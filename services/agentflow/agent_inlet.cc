@@ -1,0 +1,79 @@
+#include "agentflow/agent_inlet.h"
+
+#include <poll.h>
+
+#include <vector>
+
+#include "agentflow/events.h"
+#include "agentflow/task_end.h"
+
+namespace agentflow {
+namespace {
+
+constexpr int kLookAgainMax = 1'000;  // milliseconds: a supervisor that died tells nobody
+
+// Waits until one of them is readable.
+void wait_for(skald::Duration longest, int own, std::span<const int> wake) {
+  std::vector<pollfd> all = {{own, POLLIN, 0}};
+  for (const int fd : wake) all.push_back({fd, POLLIN, 0});
+  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
+  ::poll(all.data(), all.size(), static_cast<int>(std::min<std::int64_t>(time, kLookAgainMax)));
+}
+
+}  // namespace
+
+AgentInlet::AgentInlet(skald::Env env, skald::Runs& runs, Land land) : env_(env), runs_(runs), land_(std::move(land)) {}
+
+void AgentInlet::set_partitions(std::uint64_t mask) {
+  if (mask == mask_) return;
+  mask_ = mask;
+  live_.clear();
+  for (const std::string& run : runs_.list())
+    if (!landed_.contains(run)) live_.insert(run);
+}
+
+void AgentInlet::poll(skald::Duration wait, std::span<const int> wake) {
+  try {
+    look_at_all();
+    up_ = true;
+  } catch (const std::exception& error) {
+    if (up_)
+      env_.observer.log(skald::Observer::Level::error, "the ends of agents cannot be taken in",
+                        "\"error\":" + skald::to_json(std::string(error.what())));
+    up_ = false;
+  }
+  if (wait > skald::Duration::zero()) wait_for(wait, runs_.fd(), wake);
+}
+
+void AgentInlet::look_at_all() {
+  for (const std::string& run : runs_.changed())
+    if (!landed_.contains(run)) live_.insert(run);
+  const std::vector<std::string> live(live_.begin(), live_.end());
+  for (const std::string& run : live) look_at(run);
+}
+
+void AgentInlet::look_at(const std::string& run) {
+  const auto name = run_named(run);
+  if (!name) {
+    live_.erase(run);
+    return;
+  }
+  if ((mask_ >> skald::partition_of(name->work_id) & 1) == 0) return;
+  const auto view = runs_.look(run);
+  if (!view) live_.erase(run);
+  if (!view || !view->end) return;
+  const skald::Message message{{.id = "agent-ended/" + run,
+                                .type = std::string(kAgentEnded),
+                                .key = name->work_id,
+                                .subject = name->work_id,
+                                .payload = skald::to_json(AgentEnded{run, *view->end})},
+                               "/agentflow/agents",
+                               view->end->at,
+                               1,
+                               false};
+  land_(std::span(&message, 1));
+  live_.erase(run);
+  landed_.insert(run);
+}
+
+}  // namespace agentflow

@@ -1,0 +1,55 @@
+// The agentflow service: workflows of AI agents on git worktrees. A workflow has works, which run one after the other;
+// a work has tasks, each an agent's process in the workflow's own space, with a worktree and a branch of its own per
+// repository; after each work a checkpoint is taken. A crash at any point loses and doubles nothing.
+//
+//   agentflow::install(engine, router, env, {.folder = data / "flow", .repositories = …, .agents = …});
+//   engine.start();
+//
+// Running agents is running commands: every path wants an admin.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agentflow/repositories.h"
+#include "skald/database.h"
+#include "skald/engine.h"
+#include "skald/env.h"
+#include "skald/http.h"
+#include "skald/optimistic.h"
+#include "skald/process.h"
+
+namespace agentflow {
+
+// How the agents of one name are started. Words may hold {prompt}, {space}, {mcp}, which are the task's text, the
+// workflow's folder and the work's mcp.json; without {prompt} the text goes to standard input.
+struct Preset {
+  std::vector<std::string> argv;
+  std::vector<std::string> variables = {};  // of this process that it may see, beside PATH, HOME and LANG
+  skald::Duration timeout = std::chrono::hours(1);
+};
+
+struct Options {
+  std::string folder;                            // of clones, spaces and runs
+  std::shared_ptr<Repositories> repositories;
+  std::vector<std::string> supervisor;           // the command that calls skald::supervise()
+  std::map<std::string, Preset> presets;         // beside `shell`, which runs the task's text as a script
+  skald::Variables variables = {};               // of this process, for the allow-list of presets
+  int agents_max = 8;                            // at once, in all
+  bool greet_mcp_servers = true;
+  skald::Pause pause = {};
+  std::function<void(std::string_view topic)> publish = [](std::string_view) {};
+};
+
+// Component "agentflow". Its tables stand beside the engine's in one database.
+std::span<const skald::Migration> migrations();
+
+// Brings the schema up to date, adds sagas, consumers, the inlet of agents and the paths. Before engine.start(). What is
+// returned must outlive the engine's threads: the inlet lives in it.
+std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skald::Env env, Options options);
+
+}  // namespace agentflow

@@ -1,0 +1,140 @@
+// Who hears of which event, and what happens then. Each is idempotent twice over: the engine calls it once per event, and
+// it looks at the state before it changes anything.
+#include "agentflow/events.h"
+#include "agentflow/listing.h"
+#include "agentflow/task_end.h"
+
+namespace agentflow {
+namespace {
+
+using skald::Message;
+using skald::Transaction;
+
+void begin_next(const Flow& flow, Transaction& tx, const Message& message) {
+  const auto event = payload_of<WorkflowEvent>(message);
+  flow.engine.sagas().start_in(
+      tx, flow.sagas.next, NextWork{event.workflow_id, {}},
+      {.key = event.workflow_id, .on_duplicate = skald::OnDuplicate::allow, .traceparent = message.event.traceparent});
+}
+
+// Both hold of one saga: the checkpoint first, then the next work.
+void advance(const Flow& flow, Transaction& tx, const Message& message) {
+  const auto event = payload_of<WorkEvent>(message);
+  flow.engine.sagas().start_in(tx, flow.sagas.advance, Advance{event.workflow_id, event.work_id, {}},
+                               {.key = event.work_id, .traceparent = message.event.traceparent});
+}
+
+void release(const Flow& flow, Transaction& tx, const Message& message) {
+  const auto event = payload_of<WorkflowEvent>(message);
+  flow.engine.sagas().start_in(tx, flow.sagas.release, WorkflowWalk{.workflow_id = event.workflow_id},
+                               {.key = event.workflow_id, .traceparent = message.event.traceparent});
+}
+
+void begin_work(const Flow& flow, Transaction& tx, const Message& message) {
+  begin_task(flow, tx, payload_of<WorkEvent>(message).work_id);
+}
+
+void begin_next_task(const Flow& flow, Transaction& tx, const Message& message) {
+  begin_task(flow, tx, payload_of<TaskEvent>(message).work_id);
+}
+
+void note_work_status(Transaction& tx, const Message& message) {
+  const auto event = payload_of<WorkEvent>(message);
+  if (!tx.find<Workflow>(event.workflow_id)) return;
+  bool fails = false;
+  const Workflow workflow = skald::change<Workflow>(tx, event.workflow_id, [&](Workflow& row) {
+    edit<WorkStatuses>(row.work_statuses, [&](WorkStatuses& all) { all[event.work_id] = event.status; });
+    row.updated_at = tx.now();
+    fails = event.status == WorkStatus::FAILED && allows(row.status, WorkflowMove::work_failed);
+    if (!fails) return;
+    row.status = after(row.status, WorkflowMove::work_failed);
+    row.error = event.error;
+  });
+  if (fails) say(tx, kWorkflowFailed, workflow);
+}
+
+// An older version than the one that was heard of is no news: release and creation may follow each other.
+void note_tree_status(Transaction& tx, const Message& message) {
+  const auto event = payload_of<TreeEvent>(message);
+  if (!tx.find<Workflow>(event.workflow_id)) return;
+  skald::change<Workflow>(tx, event.workflow_id, [&](Workflow& row) {
+    edit<TreeNotes>(row.work_tree_statuses, [&](TreeNotes& notes) {
+      const auto known = notes.find(event.git_id);
+      if (known != notes.end() && known->second.version > event.version) return;
+      if (event.gone) notes.erase(event.git_id);
+      else notes[event.git_id] = {event.status, event.version};
+    });
+  });
+}
+
+// One that nobody waits for any more is ended.
+void note_agent(const Flow& flow, Transaction& tx, const Message& message) {
+  const auto event = payload_of<TaskEvent>(message);
+  const auto work = tx.find<Work>(event.work_id);
+  const auto wanted = [&](const Work& row) {
+    const Tasks tasks = in_column<Tasks>(row.tasks);
+    const auto task = std::ranges::find(tasks, event.n, &Task::n);
+    return row.status == WorkStatus::RUNNING && task != tasks.end() && task->run == event.run;
+  };
+  if (!work || !wanted(*work)) {
+    flow.engine.sagas().start_in(tx, flow.sagas.stop, StopAgent{event.run, "its work no longer runs"},
+                                 {.key = event.run});
+    return;
+  }
+  skald::change<Work>(tx, event.work_id, [&](Work& row) {
+    if (wanted(row) && row.agent_status == AgentStatus::STARTING) row.agent_status = AgentStatus::RUNNING;
+  });
+}
+
+// It fails the work; that the workflow fails is told by the work's own event.
+void fail_work(Transaction& tx, const Message& message) {
+  const auto event = payload_of<TaskEvent>(message);
+  const auto work = tx.find<Work>(event.work_id);
+  if (!work || work->status != WorkStatus::RUNNING) return;
+  bool failed = false;
+  const Work now = skald::change<Work>(tx, event.work_id, [&](Work& row) {
+    failed = row.status == WorkStatus::RUNNING;
+    if (!failed) return;
+    row.status = WorkStatus::FAILED;
+    row.error = "task " + std::to_string(event.n) + ": " + event.error.value_or("its agent failed");
+  });
+  if (failed) say(tx, kWorkStatusChanged, now);
+}
+
+void forget(const Flow& flow, Transaction& tx, const Message& message) {
+  const auto gone = payload_of<Gone>(message);
+  flow.engine.sagas().start_in(tx, flow.sagas.forget, ForgetReference{gone.id, gone.folder, {}}, {.key = gone.id});
+}
+
+}  // namespace
+
+void add_consumers(const FlowHandle& flow) {
+  const auto hear = [&](std::string_view type, std::function<void(const Flow&, Transaction&, const Message&)> handle) {
+    flow->engine.consume({.name = std::string(type),
+                          .type = std::string(type),
+                          .handle = [flow, handle](Transaction& tx, const Message& message) {
+                            handle(*flow, tx, message);
+                            tx.after_commit([flow] { flow->outside->options.publish(kTopic); });
+                          }});
+  };
+  const auto without_flow = [](void (*handle)(Transaction&, const Message&)) {
+    return [handle](const Flow&, Transaction& tx, const Message& message) { handle(tx, message); };
+  };
+  hear(kWorkflowStarted, begin_next);
+  hear(kWorkflowResumed, begin_next);
+  hear(kWorkCompleted, advance);
+  hear(kWorkflowCompleted, release);
+  hear(kWorkflowCancelled, release);
+  hear(kWorkStarted, begin_work);
+  hear(kWorkStatusChanged, without_flow(note_work_status));
+  hear(kTreeCreated, without_flow(note_tree_status));
+  hear(kTreeStatusChanged, without_flow(note_tree_status));
+  hear(kAgentStarted, note_agent);
+  hear(kAgentEnded, end_task);
+  hear(kAgentError, without_flow(fail_work));
+  hear(kTaskCompleted, begin_next_task);
+  hear(kGitDeleted, forget);
+  hear(kMcpUnregistered, forget);
+}
+
+}  // namespace agentflow

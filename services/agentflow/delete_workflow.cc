@@ -1,0 +1,125 @@
+// Deleting a workflow, and releasing what one used that has ended: forward only. Each step is harmless to repeat and is
+// tried until it works.
+#include <filesystem>
+
+#include "agentflow/events.h"
+#include "agentflow/use.h"
+#include "agentflow/walk.h"
+
+namespace agentflow {
+namespace {
+
+using skald::Guard;
+using skald::Local;
+using skald::Remote;
+
+void begin_deletion(Local& step, WorkflowWalk& walk) {
+  const Workflow workflow =
+      move(step.tx(), walk.workflow_id, WorkflowMove::remove, [&](Workflow& row) { row.saga_id = step.saga_id(); });
+  walk.gits = git_uses(workflow);
+  walk.mcp_servers = mcp_uses(step.tx(), workflow.id);
+  walk.trees.clear();
+  for (const WorkTree& tree : trees_of(step.tx(), workflow.id))
+    walk.trees.push_back({.git_id = tree.git_id,
+                          .repository = tree.repository,
+                          .path = tree.path,
+                          .branch = tree.branch,
+                          .base_branch = {},
+                          .base = "",
+                          .commit = ""});
+}
+
+// A repository that has vanished has nothing of ours left.
+void remove_tree(Repositories& repositories, const WorkflowWalk& walk, const TreePlan& tree) {
+  try {
+    repositories.remove_tree({tree.repository, tree.path, tree.branch});
+    repositories.drop_checkpoints(tree.repository, walk.workflow_id);
+  } catch (const skald::Refused& refused) {
+    if (refused.code() != "NO_REPOSITORY") throw;
+  }
+}
+
+void remove_files(Outside& outside, const WorkflowWalk& walk) {
+  for (const std::string& run : walk.runs) outside.runs.forget(run);
+  std::error_code error;
+  std::filesystem::remove_all(outside.space_of(walk.workflow_id), error);
+  if (error)
+    throw skald::Unavailable("NO_SPACE_FOLDER", "the folder of the workflow cannot be removed: " + error.message());
+}
+
+void note_all_runs(Local& step, WorkflowWalk& walk) {
+  walk.runs.clear();
+  for (const Work& work : works_of(step.tx(), walk.workflow_id))
+    for (const Task& task : in_column<Tasks>(work.tasks))
+      for (int attempt = 1; attempt <= task.attempt; ++attempt)
+        walk.runs.push_back(work.id + "." + std::to_string(task.n) + "." + std::to_string(attempt));
+}
+
+void delete_rows(Local& step, WorkflowWalk& walk) {
+  const auto workflow = step->find<Workflow>(walk.workflow_id);
+  if (!workflow) return;
+  for (const char* table : {"flow_checkpoint", "flow_report", "flow_work", "flow_work_tree", "flow_space"})
+    step->execute("DELETE FROM " + std::string(table) + " WHERE workflow_id = $1", walk.workflow_id);
+  step->execute("DELETE FROM flow_workflow WHERE id = $1", walk.workflow_id);
+  say(step.tx(), kWorkflowDeleted, *workflow);
+}
+
+void release_git(Local& step, WorkflowWalk& walk, Use& use) {
+  release_use<Git>(step.tx(), walk.workflow_id, use.id, "release git");
+}
+void release_mcp_server(Local& step, WorkflowWalk& walk, Use& use) {
+  release_use<McpServer>(step.tx(), walk.workflow_id, use.id, "release mcp server");
+}
+
+skald::Saga<WorkflowWalk>& add_releases(skald::Saga<WorkflowWalk>& saga) {
+  return saga.each("release git", &WorkflowWalk::gits, release_git)
+      .writes("git", Guard::row_lock)
+      .commit()
+      .each("release mcp server", &WorkflowWalk::mcp_servers, release_mcp_server)
+      .writes("mcp server", Guard::row_lock)
+      .commit();
+}
+
+}  // namespace
+
+skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside) {
+  skald::Saga<WorkflowWalk> saga("agentflow.delete");
+  saga.local("begin", begin_deletion)
+      .nothing_to_undo()
+      .holds("workflow", &WorkflowWalk::workflow_id, skald::exclusive, skald::wait_up_to(60s))
+      .pivot()
+      .writes("workflow", Guard::optimistic)
+      .reads("worktree")
+      .commit();
+  add_stop(saga, outside);
+  saga.each("remove worktree", &WorkflowWalk::trees,
+            [outside](Remote&, WorkflowWalk& walk, TreePlan& tree) {
+              remove_tree(*outside->options.repositories, walk, tree);
+            })
+      .timeout(120s)
+      .local("note runs", note_all_runs)
+      .reads("work")
+      .remote("remove files", [outside](Remote&, WorkflowWalk& walk) { remove_files(*outside, walk); });
+  return add_releases(saga)
+      .local("delete rows", delete_rows)
+      .writes("workflow", Guard::optimistic)
+      .writes("work", Guard::optimistic)
+      .writes("worktree", Guard::optimistic)
+      .writes("checkpoint", Guard::idempotency_key);
+}
+
+skald::Saga<WorkflowWalk> release_saga() {
+  skald::Saga<WorkflowWalk> saga("agentflow.release");
+  saga.local("look",
+             [](Local& step, WorkflowWalk& walk) {
+               const auto workflow = step->find<Workflow>(walk.workflow_id);
+               if (!workflow) return;  // its deletion has released everything
+               walk.gits = git_uses(*workflow);
+               walk.mcp_servers = mcp_uses(step.tx(), walk.workflow_id);
+             })
+      .reads("workflow")
+      .commit();
+  return add_releases(saga).forward_only();
+}
+
+}  // namespace agentflow

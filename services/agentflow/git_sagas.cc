@@ -1,0 +1,70 @@
+// Cloning a repository, and what follows when a Git or an McpServer is gone.
+#include <filesystem>
+
+#include "agentflow/events.h"
+#include "agentflow/flow.h"
+
+namespace agentflow {
+namespace {
+
+using skald::Guard;
+using skald::Local;
+using skald::Remote;
+
+void set_status(Local& step, const std::string& id, GitStatus status, const std::optional<std::string>& error) {
+  if (!step->find<Git>(id)) return;  // deleted meanwhile
+  skald::change<Git>(step.tx(), id, [&](Git& git) {
+    git.status = status;
+    git.error = error;
+  });
+}
+
+// Templates that name it, by their JSON.
+void note_templates(Local& step, ForgetReference& forget) {
+  forget.templates.clear();
+  const skald::Rows rows =
+      step->query("SELECT id FROM flow_template WHERE body LIKE $1 ORDER BY id", "%" + skald::to_json(forget.id) + "%");
+  for (std::size_t i = 0; i < rows.size(); ++i) forget.templates.push_back({rows.get<std::string>(i, 0)});
+}
+
+}  // namespace
+
+skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside) {
+  return skald::Saga<CloneGit>("agentflow.clone")
+      .local("look", [](Local&, CloneGit&) {})
+      .undo([](Local& step, CloneGit& clone) {
+        const auto why = step.context().failure;
+        set_status(step, clone.git_id, GitStatus::FAILED, why ? why->message : "it was given up by an operator");
+      })
+      .holds("git", &CloneGit::git_id, skald::exclusive)
+      .remote("clone",
+              [outside](Remote&, CloneGit& clone) { outside->options.repositories->clone(clone.remote, clone.path); })
+      .undo([](Remote&, CloneGit& clone) { std::filesystem::remove_all(clone.path); })
+      .retry(2, 1s)
+      .timeout(10min)
+      .local("ready",
+             [](Local& step, CloneGit& clone) { set_status(step, clone.git_id, GitStatus::READY, std::nullopt); })
+      .nothing_to_undo()
+      .writes("git", Guard::optimistic);
+}
+
+skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside) {
+  return skald::Saga<ForgetReference>("agentflow.forget")
+      .local("note templates", note_templates)
+      .reads("template")
+      .each("drop reference", &ForgetReference::templates,
+            [](Local& step, ForgetReference& forget, Use& use) { drop_reference(step.tx(), use.id, forget.id); })
+      .writes("template", Guard::optimistic)
+      .commit()
+      .remote("remove clone",
+              [outside](Remote&, ForgetReference& forget) {
+                std::error_code error;
+                std::filesystem::remove_all(*forget.folder, error);
+                if (error)
+                  throw skald::Unavailable("NO_SPACE_FOLDER", "the clone cannot be removed: " + error.message());
+              })
+      .when([](const ForgetReference& forget) { return forget.folder.has_value(); })
+      .forward_only();
+}
+
+}  // namespace agentflow

@@ -1,0 +1,70 @@
+#include <filesystem>
+
+#include "agentflow/agent_inlet.h"
+#include "agentflow/agentflow.h"
+#include "agentflow/flow.h"
+
+namespace agentflow {
+namespace {
+
+// What must outlive the engine's threads.
+struct Installed {
+  FlowHandle flow;
+  std::unique_ptr<AgentInlet> inlet;
+};
+
+Sagas make_sagas(const OutsideHandle& outside, skald::Database& db) {
+  const skald::Saga<NextWork> next = next_saga();
+  return {.start = start_saga(outside),
+          .pause = pause_saga(outside),
+          .resume = resume_saga(),
+          .cancel = cancel_saga(outside),
+          .remove = delete_saga(outside),
+          .release = release_saga(),
+          .next = next,
+          .advance = advance_saga(outside, next),
+          .task = task_saga(outside, db),
+          .stop = stop_saga(outside),
+          .clone = clone_saga(outside),
+          .forget = forget_saga(outside)};
+}
+
+void add_sagas(skald::Sagas& to, const Sagas& sagas) {
+  to.add(sagas.start);
+  to.add(sagas.pause);
+  to.add(sagas.resume);
+  to.add(sagas.cancel);
+  to.add(sagas.remove);
+  to.add(sagas.release);
+  to.add(sagas.next);
+  to.add(sagas.advance);
+  to.add(sagas.task);
+  to.add(sagas.stop);
+  to.add(sagas.clone);
+  to.add(sagas.forget);
+}
+
+}  // namespace
+
+std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skald::Env env, Options options) {
+  engine.database().migrate("agentflow", migrations());
+  std::filesystem::create_directories(options.folder);
+  const auto outside = std::make_shared<Outside>(env, std::move(options));
+  const auto flow = std::make_shared<const Flow>(Flow{engine, env, outside, make_sagas(outside, engine.database())});
+  add_sagas(engine.sagas(), flow->sagas);
+  add_consumers(flow);
+  auto installed = std::make_shared<Installed>();
+  installed->flow = flow;
+  installed->inlet = std::make_unique<AgentInlet>(
+      env, outside->runs, [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
+  engine.receive(*installed->inlet);
+  add_git_paths(flow, router);
+  add_mcp_paths(flow, router);
+  add_template_paths(flow, router);
+  add_workflow_paths(flow, router);
+  add_work_paths(flow, router);
+  add_invariants(flow, router);
+  return installed;
+}
+
+}  // namespace agentflow

@@ -1,0 +1,72 @@
+#include "agentflow/presets.h"
+
+namespace agentflow {
+namespace {
+
+constexpr std::string_view kAlways[] = {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"};
+
+const Preset& preset_of(const Options& options, const std::string& name) {
+  static const Preset shell{.argv = {"sh", "-eu", "-s"}};
+  if (const auto found = options.presets.find(name); found != options.presets.end()) return found->second;
+  if (name == "shell") return shell;
+  std::string known = "shell";
+  for (const auto& [other, preset] : options.presets) known += ", " + other;
+  throw skald::Refused("NO_SUCH_AGENT", "there is no agent " + name + "; this server has " + known);
+}
+
+// An agent that runs for the second time is told so: what it finds may be half of its own work.
+std::string prompt_for(const Assignment& assignment) {
+  if (assignment.attempt <= 1 || assignment.agent == "shell") return assignment.prompt;
+  return assignment.prompt +
+         "\n\nThis is a second try: the first was interrupted, and what it left may lie in the working folder.";
+}
+
+// Each name between braces once; what is put in is not looked at again.
+std::string filled(const std::string& word, const std::map<std::string, std::string>& values) {
+  std::string out;
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t end = word[at] == '{' ? word.find('}', at) : word.npos;
+    const auto value = end == word.npos ? values.end() : values.find(word.substr(at + 1, end - at - 1));
+    if (value == values.end()) {
+      out += word[at++];
+    } else {
+      out += value->second;
+      at = end + 1;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool has_preset(const Options& options, const std::string& name) {
+  return name == "shell" || options.presets.contains(name);
+}
+
+skald::RunSpec spec_of(const Options& options, const Assignment& assignment) {
+  const Preset& preset = preset_of(options, assignment.agent);
+  const std::string prompt = prompt_for(assignment);
+  const std::map<std::string, std::string> values = {
+      {"prompt", prompt}, {"space", assignment.space}, {"mcp", assignment.mcp_file}};
+  skald::RunSpec spec{.id = assignment.run, .argv = {}, .folder = assignment.folder, .timeout = preset.timeout};
+  bool told = false;
+  for (const std::string& word : preset.argv) {
+    told = told || word.find("{prompt}") != word.npos;
+    spec.argv.push_back(filled(word, values));
+  }
+  if (!told) spec.input = prompt;
+  const auto pass = [&](std::string_view name) {
+    if (const auto found = options.variables.find(std::string(name)); found != options.variables.end())
+      spec.variables.insert(*found);
+  };
+  for (const std::string_view name : kAlways) pass(name);
+  for (const std::string& name : preset.variables) pass(name);
+  spec.variables["SKALD_SPACE"] = assignment.space;
+  spec.variables["SKALD_WORKFLOW"] = assignment.workflow_id;
+  spec.variables["SKALD_WORK"] = assignment.work_id;
+  spec.variables["SKALD_TASK"] = std::to_string(assignment.n);
+  spec.variables["SKALD_MCP"] = assignment.mcp_file;
+  return spec;
+}
+
+}  // namespace agentflow

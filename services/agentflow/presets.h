@@ -1,0 +1,20 @@
+// Agents as configuration: what is started for a task.
+#pragma once
+
+#include <string>
+
+#include "agentflow/agentflow.h"
+
+namespace agentflow {
+
+struct Assignment {
+  std::string run, agent, prompt, folder, space, mcp_file, workflow_id, work_id;
+  int n = 0, attempt = 1;
+};
+
+bool has_preset(const Options& options, const std::string& name);
+
+// Refused (NO_SUCH_AGENT) where there is no preset of that name.
+skald::RunSpec spec_of(const Options& options, const Assignment& assignment);
+
+}  // namespace agentflow

@@ -1,0 +1,153 @@
+// Running a task: one process of an agent, under a supervisor that outlives this one. Its end comes as an event.
+#include <filesystem>
+#include <fstream>
+
+#include "agentflow/events.h"
+#include "agentflow/mcp.h"
+#include "agentflow/presets.h"
+#include "agentflow/use.h"
+
+namespace agentflow {
+namespace {
+
+using skald::Guard;
+using skald::Local;
+using skald::Remote;
+
+constexpr std::chrono::hours kWaitForAgent{24 * 7};  // for one of the places of agents_max
+std::int64_t agents_now(skald::Transaction& tx) {
+  return tx.query("SELECT COUNT(*) FROM flow_work WHERE status = 'RUNNING' AND agent_status IN ('STARTING', 'RUNNING')")
+      .get<std::int64_t>(0, 0);
+}
+
+// Whether it is still to run: the work may have been stopped, or the task have begun, since this was asked for.
+bool is_due(const std::optional<Work>& work, int n) {
+  if (!work || work->status != WorkStatus::RUNNING || work->agent_status != AgentStatus::IDLE) return false;
+  const Tasks tasks = in_column<Tasks>(work->tasks);
+  const auto task = std::ranges::find(tasks, n, &Task::n);
+  return task != tasks.end() && task->status == TaskStatus::PENDING;
+}
+
+void assign(const Outside& outside, Local& step, RunTask& run) {
+  run.run.clear();
+  if (!is_due(step->find<Work>(run.work_id), run.n)) return;
+  if (agents_now(step.tx()) >= outside.options.agents_max)
+    throw skald::Busy("AGENTS_BUSY", "as many agents run as may at once (agentflow.agents_max)", {},
+                      skald::Shortage{"agents", "all", kWaitForAgent});
+  const Workflow workflow = skald::found<Workflow>(step.tx(), run.workflow_id);
+  const Work work = skald::change<Work>(step.tx(), run.work_id, [&](Work& row) {
+    row.agent_status = AgentStatus::STARTING;
+    edit<Tasks>(row.tasks, [&](Tasks& tasks) {
+      Task& task = *std::ranges::find(tasks, run.n, &Task::n);
+      task.status = TaskStatus::RUNNING;
+      run.attempt = ++task.attempt;
+      task.run = run.work_id + "." + std::to_string(run.n) + "." + std::to_string(task.attempt);
+      task.outcome.reset(), task.exit_code.reset(), task.error.reset(), task.finished_at.reset();
+      task.started_at = step->now();
+      run.run = *task.run, run.prompt = task.prompt, run.agent = task.agent.value_or(workflow.agent);
+    });
+  });
+  run.space = outside.space_of(run.workflow_id);
+  run.mcp_servers = in_column<Ids>(work.mcp_server_refs);
+  const auto refs = in_column<std::vector<GitRef>>(workflow.git_refs);
+  const auto tree = refs.empty() ? std::nullopt : step->find<WorkTree>(tree_id(workflow.id, refs[0].git_id));
+  run.folder = tree ? tree->path : run.space;
+}
+
+// It did not come up: its task has failed, and the work hears of it as of any other failure.
+void fail_task(Local& step, RunTask& run) {
+  if (run.run.empty()) return;
+  const auto why = step.context().failure;
+  std::optional<Task> failed;
+  const Work work = skald::change<Work>(step.tx(), run.work_id, [&](Work& row) {
+    failed.reset();
+    edit<Tasks>(row.tasks, [&](Tasks& tasks) {
+      const auto task = std::ranges::find(tasks, run.n, &Task::n);
+      if (task == tasks.end() || task->run != run.run || task->status != TaskStatus::RUNNING) return;
+      task->status = TaskStatus::FAILED;
+      task->error = why ? why->code + ": " + why->message : "it was given up by an operator";
+      task->finished_at = step->now();
+      failed = *task;
+    });
+    if (failed) row.agent_status = AgentStatus::ERROR;
+  });
+  if (failed) say(step.tx(), kAgentError, work, *failed);
+  step.freed("agents", "all");
+}
+
+std::vector<McpAddress> addresses(skald::Database& db, const Ids& ids) {
+  return db.read_result([&](skald::Transaction& tx) {
+    std::vector<McpAddress> out;
+    for (const std::string& id : ids) {
+      const McpServer server = skald::found<McpServer>(tx, id);
+      out.push_back({server.name, server.command.value_or(""), in_column<std::vector<std::string>>(server.args),
+                     in_column<skald::Variables>(server.variables), server.url});
+    }
+    return out;
+  });
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  const std::string beside = path + ".new";
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  std::filesystem::permissions(beside, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  file << text;
+  file.close();
+  if (!file) throw skald::Unavailable("NO_SPACE_FOLDER", "a file of the workflow's space cannot be written");
+  std::filesystem::rename(beside, path);
+}
+
+void launch(Outside& outside, skald::Database& db, const RunTask& run) {
+  if (const auto seen = outside.runs.look(run.run); seen && (seen->pid != 0 || seen->end)) return;
+  const std::vector<McpAddress> servers = addresses(db, run.mcp_servers);
+  if (outside.options.greet_mcp_servers)
+    for (const McpAddress& server : servers) greet(outside.env, server, run.folder, kGreetingMax);
+  const std::string mcp_file = run.space + "/" + run.work_id + ".mcp.json";
+  write_file(mcp_file, mcp_config(servers));
+  outside.runs.start(spec_of(outside.options, {.run = run.run,
+                                               .agent = run.agent,
+                                               .prompt = run.prompt,
+                                               .folder = run.folder,
+                                               .space = run.space,
+                                               .mcp_file = mcp_file,
+                                               .workflow_id = run.workflow_id,
+                                               .work_id = run.work_id,
+                                               .n = run.n,
+                                               .attempt = run.attempt}));
+}
+
+void announce_start(Local& step, RunTask& run) {
+  const auto work = step->find<Work>(run.work_id);
+  if (!work) return;
+  const Tasks tasks = in_column<Tasks>(work->tasks);
+  const auto task = std::ranges::find(tasks, run.n, &Task::n);
+  if (task != tasks.end()) say(step.tx(), kAgentStarted, *work, *task);
+}
+
+}  // namespace
+
+skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db) {
+  const auto runs = [](const RunTask& run) { return !run.run.empty(); };
+  return skald::Saga<RunTask>("agentflow.task")
+      .local("assign", [outside](Local& step, RunTask& run) { assign(*outside, step, run); })
+      .undo(fail_task)
+      .writes("work", Guard::optimistic)
+      .reads("workflow")
+      .remote("launch", [outside, &db](Remote&, RunTask& run) { launch(*outside, db, run); })
+      .undo([outside](Remote&, RunTask& run) { outside->runs.stop(run.run, "its task was given up"); })
+      .when(runs)
+      .retry(3, 500ms)
+      .timeout(120s)
+      .local("announce", announce_start)
+      .nothing_to_undo()
+      .when(runs)
+      .reads("work");
+}
+
+skald::Saga<StopAgent> stop_saga(const OutsideHandle& outside) {
+  return skald::Saga<StopAgent>("agentflow.stop-agent")
+      .remote("stop", [outside](Remote&, StopAgent& agent) { outside->runs.stop(agent.run, agent.why); })
+      .forward_only();
+}
+
+}  // namespace agentflow

@@ -1,0 +1,120 @@
+// The sagas of this service: their states, and where they are made.
+//
+// Each holds the workflow that it works on (but `task` and `advance`, which run while it does): two of them never work on
+// one workflow at once, and who comes second waits.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agentflow/record.h"
+#include "agentflow/repositories.h"
+#include "skald/saga.h"
+
+namespace agentflow {
+
+struct Outside;
+struct Flow;
+
+// A use of a Git or an McpServer by a workflow.
+struct Use {
+  std::string id;
+  bool added = false;  // by this saga: what it found is not its own to take back
+};
+BOOST_DESCRIBE_STRUCT(Use, (), (id, added))
+
+struct TreePlan {
+  std::string git_id, repository, path, branch;
+  std::optional<std::string> base_branch;
+  std::string base;  // the commit, once it is known
+  std::string commit;  // of its checkpoint
+};
+BOOST_DESCRIBE_STRUCT(TreePlan, (), (git_id, repository, path, branch, base_branch, base, commit))
+
+struct StartWorkflow {
+  std::string workflow_id, space;
+  std::vector<Use> gits, mcp_servers;
+  std::vector<TreePlan> trees;
+};
+BOOST_DESCRIBE_STRUCT(StartWorkflow, (), (workflow_id, space, gits, mcp_servers, trees))
+
+// Pause, resume, cancel, delete and release: over the works, the agents and the uses of one workflow.
+struct WorkflowWalk {
+  std::string workflow_id;
+  std::vector<Use> works = {}, gits = {}, mcp_servers = {};
+  std::vector<std::string> runs = {};  // of agents that may live
+  std::vector<TreePlan> trees = {};
+};
+BOOST_DESCRIBE_STRUCT(WorkflowWalk, (), (workflow_id, works, gits, mcp_servers, runs, trees))
+
+struct NextWork {
+  std::string workflow_id;
+  std::optional<std::string> work_id;
+};
+BOOST_DESCRIBE_STRUCT(NextWork, (), (workflow_id, work_id))
+
+// After a work: its checkpoint, then the next one.
+struct Advance {
+  std::string workflow_id, work_id;
+  std::vector<TreePlan> trees;
+};
+BOOST_DESCRIBE_STRUCT(Advance, (), (workflow_id, work_id, trees))
+
+struct RunTask {
+  std::string workflow_id, work_id;
+  int n = 0;
+  std::string run = {};  // empty: it is not to run after all
+  std::string agent = {}, prompt = {}, folder = {}, space = {};
+  int attempt = 0;
+  Ids mcp_servers = {};
+};
+BOOST_DESCRIBE_STRUCT(RunTask, (), (workflow_id, work_id, n, run, agent, prompt, folder, space, attempt, mcp_servers))
+
+// An agent that nobody wants any more.
+struct StopAgent {
+  std::string run, why;
+};
+BOOST_DESCRIBE_STRUCT(StopAgent, (), (run, why))
+
+struct CloneGit {
+  std::string git_id, remote, path;
+};
+BOOST_DESCRIBE_STRUCT(CloneGit, (), (git_id, remote, path))
+
+// What referred to a Git or an McpServer that is gone.
+struct ForgetReference {
+  std::string id;
+  std::optional<std::string> folder;  // of the clone
+  std::vector<Use> templates;
+};
+BOOST_DESCRIBE_STRUCT(ForgetReference, (), (id, folder, templates))
+
+using OutsideHandle = std::shared_ptr<Outside>;
+
+skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside);
+skald::Saga<WorkflowWalk> pause_saga(const OutsideHandle& outside);
+skald::Saga<WorkflowWalk> resume_saga();
+skald::Saga<WorkflowWalk> cancel_saga(const OutsideHandle& outside);
+skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside);
+skald::Saga<WorkflowWalk> release_saga();
+skald::Saga<NextWork> next_saga();
+skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Saga<NextWork>& next);
+skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db);
+skald::Saga<StopAgent> stop_saga(const OutsideHandle& outside);
+skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside);
+skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside);
+
+struct Sagas {
+  skald::Saga<StartWorkflow> start;
+  skald::Saga<WorkflowWalk> pause, resume, cancel, remove, release;
+  skald::Saga<NextWork> next;
+  skald::Saga<Advance> advance;
+  skald::Saga<RunTask> task;
+  skald::Saga<StopAgent> stop;
+  skald::Saga<CloneGit> clone;
+  skald::Saga<ForgetReference> forget;
+};
+
+}  // namespace agentflow

@@ -1,0 +1,51 @@
+#include <array>
+
+#include "agentflow/agentflow.h"
+
+namespace agentflow {
+namespace {
+
+constexpr const char* kTables = R"sql(
+  CREATE TABLE flow_git (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, remote TEXT, path TEXT NOT NULL, status TEXT NOT NULL, error TEXT,
+    active_workflow_ids TEXT NOT NULL, created_at BIGINT NOT NULL, version BIGINT NOT NULL);
+  CREATE TABLE flow_mcp_server (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, command TEXT, url TEXT, args TEXT NOT NULL, variables TEXT NOT NULL,
+    active_workflow_ids TEXT NOT NULL, created_at BIGINT NOT NULL, version BIGINT NOT NULL);
+  CREATE TABLE flow_template (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, body TEXT NOT NULL, created_at BIGINT NOT NULL,
+    version BIGINT NOT NULL);
+  CREATE TABLE flow_workflow (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, agent TEXT NOT NULL, status TEXT NOT NULL, git_refs TEXT NOT NULL,
+    work_ids TEXT NOT NULL, work_statuses TEXT NOT NULL, work_tree_statuses TEXT NOT NULL, error TEXT, saga_id TEXT,
+    created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, version BIGINT NOT NULL);
+  CREATE INDEX flow_workflow_created ON flow_workflow (created_at, id);
+  CREATE INDEX flow_workflow_status ON flow_workflow (status, created_at, id);
+  CREATE TABLE flow_work (
+    id TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, name TEXT NOT NULL, position BIGINT NOT NULL, status TEXT NOT NULL,
+    agent_status TEXT NOT NULL, mcp_server_refs TEXT NOT NULL, tasks TEXT NOT NULL, wants_report BIGINT NOT NULL,
+    error TEXT, version BIGINT NOT NULL);
+  CREATE INDEX flow_work_workflow ON flow_work (workflow_id, position);
+  CREATE INDEX flow_work_running ON flow_work (id) WHERE status = 'RUNNING';
+  CREATE TABLE flow_work_tree (
+    id TEXT PRIMARY KEY, git_id TEXT NOT NULL, workflow_id TEXT NOT NULL, branch TEXT NOT NULL, path TEXT NOT NULL,
+    repository TEXT NOT NULL, base_branch TEXT, base TEXT, status TEXT NOT NULL, error TEXT, version BIGINT NOT NULL);
+  CREATE INDEX flow_work_tree_workflow ON flow_work_tree (workflow_id);
+  CREATE INDEX flow_work_tree_git ON flow_work_tree (git_id);
+  CREATE TABLE flow_space (workflow_id TEXT PRIMARY KEY, folder TEXT NOT NULL, version BIGINT NOT NULL);
+  CREATE TABLE flow_report (
+    work_id TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, body TEXT, version BIGINT NOT NULL);
+  CREATE INDEX flow_report_workflow ON flow_report (workflow_id);
+  CREATE TABLE flow_checkpoint (
+    id TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, work_id TEXT, commits TEXT NOT NULL, created_at BIGINT NOT NULL);
+  CREATE INDEX flow_checkpoint_workflow ON flow_checkpoint (workflow_id, created_at))sql";
+
+}  // namespace
+
+std::span<const skald::Migration> migrations() {
+  static const std::array<skald::Migration, 1> steps = {
+      skald::Migration{.version = 1, .name = "workflows of agents", .sql = kTables, .postgres_sql = ""}};
+  return steps;
+}
+
+}  // namespace agentflow

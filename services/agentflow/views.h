@@ -1,0 +1,183 @@
+// What clients send and are shown.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agentflow/record.h"
+#include "skald/database.h"
+#include "skald/http.h"
+#include "skald/schema.h"
+
+namespace agentflow {
+
+struct NewGit {
+  std::string name;
+  std::optional<std::string> remote, path;
+};
+BOOST_DESCRIBE_STRUCT(NewGit, (), (name, remote, path))
+
+struct NewMcpServer {
+  std::string name;
+  std::optional<std::string> command, url;
+  std::optional<std::vector<std::string>> args;
+  std::optional<skald::Variables> env;
+};
+BOOST_DESCRIBE_STRUCT(NewMcpServer, (), (name, command, url, args, env))
+
+struct NewTask {
+  std::string prompt;
+  std::optional<std::string> agent;
+};
+BOOST_DESCRIBE_STRUCT(NewTask, (), (prompt, agent))
+
+struct NewWork {
+  std::string name;
+  std::vector<NewTask> tasks;
+  std::optional<Ids> mcp_server_refs;
+  std::optional<bool> wants_report;
+};
+BOOST_DESCRIBE_STRUCT(NewWork, (), (name, tasks, mcp_server_refs, wants_report))
+
+// What a workflow is to do: a template's body, and a part of a new workflow.
+struct Plan {
+  std::optional<std::string> agent;
+  std::vector<GitRef> git_refs;
+  std::vector<NewWork> works;
+};
+BOOST_DESCRIBE_STRUCT(Plan, (), (agent, git_refs, works))
+
+struct NewTemplate {
+  std::string name;
+  std::optional<std::string> agent;
+  std::vector<GitRef> git_refs;
+  std::vector<NewWork> works;
+};
+BOOST_DESCRIBE_STRUCT(NewTemplate, (), (name, agent, git_refs, works))
+
+// Its plan, or the template that has one.
+struct NewWorkflow {
+  std::string name;
+  std::optional<std::string> template_id = {}, agent = {};
+  std::optional<std::vector<GitRef>> git_refs = {};
+  std::optional<std::vector<NewWork>> works = {};
+};
+BOOST_DESCRIBE_STRUCT(NewWorkflow, (), (name, template_id, agent, git_refs, works))
+
+struct Instance {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(Instance, (), (name))
+
+struct GitView {
+  std::string id, name, path;
+  std::optional<std::string> remote;
+  GitStatus status{};
+  std::optional<std::string> error;
+  Ids active_workflow_ids;
+  skald::Time created_at{};
+  std::int64_t version = 0;
+};
+BOOST_DESCRIBE_STRUCT(GitView, (), (id, name, path, remote, status, error, active_workflow_ids, created_at, version))
+
+// Variables are never shown, only their names.
+struct McpServerView {
+  std::string id, name;
+  std::optional<std::string> command, url;
+  std::vector<std::string> args, env_names;
+  Ids active_workflow_ids;
+  skald::Time created_at{};
+  std::int64_t version = 0;
+};
+BOOST_DESCRIBE_STRUCT(McpServerView, (),
+                      (id, name, command, url, args, env_names, active_workflow_ids, created_at, version))
+
+struct TemplateView {
+  std::string id, name;
+  std::optional<std::string> agent;
+  std::vector<GitRef> git_refs;
+  std::vector<NewWork> works;
+  skald::Time created_at{};
+  std::int64_t version = 0;
+};
+BOOST_DESCRIBE_STRUCT(TemplateView, (), (id, name, agent, git_refs, works, created_at, version))
+
+struct WorkSummary {
+  std::string id, name;
+  WorkStatus status{};
+};
+BOOST_DESCRIBE_STRUCT(WorkSummary, (), (id, name, status))
+
+struct TreeView {
+  std::string git_id, branch, path;
+  TreeStatus status{};
+  std::optional<std::string> error;
+};
+BOOST_DESCRIBE_STRUCT(TreeView, (), (git_id, branch, path, status, error))
+
+struct WorkflowView {
+  std::string id, name, agent;
+  WorkflowStatus status{};
+  std::vector<std::string> allowed;  // what may be asked of it now
+  std::vector<GitRef> git_refs;
+  std::vector<WorkSummary> works;
+  std::vector<TreeView> work_trees;
+  std::optional<std::string> space, error, saga_id;
+  skald::Time created_at{}, updated_at{};
+  std::int64_t version = 0;
+};
+BOOST_DESCRIBE_STRUCT(WorkflowView, (),
+                      (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id, created_at,
+                       updated_at, version))
+
+struct WorkView {
+  std::string id, workflow_id, name;
+  std::int64_t order = 0;
+  WorkStatus status{};
+  AgentStatus agent_status{};
+  std::optional<std::string> error;
+  Ids mcp_server_refs;
+  bool wants_report = false;
+  Tasks tasks;
+  std::int64_t version = 0;
+};
+BOOST_DESCRIBE_STRUCT(WorkView, (),
+                      (id, workflow_id, name, order, status, agent_status, error, mcp_server_refs, wants_report, tasks,
+                       version))
+
+struct CheckpointView {
+  std::string id;
+  std::optional<std::string> work_id;
+  skald::Time created_at{};
+  std::vector<TreeCommit> commits;
+};
+BOOST_DESCRIBE_STRUCT(CheckpointView, (), (id, work_id, created_at, commits))
+
+GitView view_of(const Git& git);
+McpServerView view_of(const McpServer& server);
+TemplateView view_of(const Template& row);
+WorkView view_of(const Work& work);
+CheckpointView view_of(const Checkpoint& checkpoint);
+WorkflowView view_of(skald::Transaction& tx, const Workflow& workflow);
+
+inline constexpr std::size_t kNameMax = 100, kPromptMax = 100'000, kPathMax = 4'096;
+inline constexpr std::size_t kWorksMax = 100, kTasksMax = 100, kRefsMax = 50;
+
+// Invalid (BAD_NAME, …) says what is wanted.
+void check(const NewGit& git);
+void check(const NewMcpServer& server);
+void check(const Plan& plan);
+void check_name(const std::string& name);
+
+}  // namespace agentflow
+
+template <> struct skald::Limits<agentflow::NewGit> {
+  static constexpr skald::MemberLimit of[] = {{"name", 1, agentflow::kNameMax}};
+};
+template <> struct skald::Limits<agentflow::NewTask> {
+  static constexpr skald::MemberLimit of[] = {{"prompt", 1, agentflow::kPromptMax}};
+};
+template <> struct skald::Limits<agentflow::NewWork> {
+  static constexpr skald::MemberLimit of[] = {{"name", 1, agentflow::kNameMax}, {"tasks", 1, agentflow::kTasksMax}};
+};

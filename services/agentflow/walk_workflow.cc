@@ -1,0 +1,172 @@
+// Pausing, resuming and cancelling: over the works one after the other, then the workflow.
+#include "agentflow/events.h"
+#include "agentflow/use.h"
+#include "agentflow/walk.h"
+
+namespace agentflow {
+namespace {
+
+using skald::Guard;
+using skald::Local;
+using skald::Remote;
+
+constexpr skald::Duration kLook = 20ms;
+
+// The rule of one work; what it has become is said.
+template <class Rule>
+void change_work(Local& step, const std::string& id, Rule&& rule) {
+  if (!step->find<Work>(id)) return;
+  WorkStatus before{};
+  const Work work = skald::change<Work>(step.tx(), id, [&](Work& row) {
+    before = row.status;
+    rule(row);
+  });
+  if (work.status != before) say(step.tx(), kWorkStatusChanged, work);
+}
+
+// The agent of a running task is on its way out; the task itself begins anew some day.
+void let_go_of_agent(Work& work) {
+  if (work.agent_status == AgentStatus::STARTING || work.agent_status == AgentStatus::RUNNING)
+    work.agent_status = AgentStatus::STOPPING;
+}
+
+void stop_work(Local& step, WorkflowWalk&, Use& work) {
+  change_work(step, work.id, [](Work& row) {
+    if (row.status != WorkStatus::RUNNING) return;
+    row.status = WorkStatus::STOPPED;
+    let_go_of_agent(row);
+  });
+}
+
+void cancel_work(Local& step, WorkflowWalk&, Use& work) {
+  change_work(step, work.id, [](Work& row) {
+    if (!allows(row.status, WorkStatus::CANCELLED)) return;
+    row.status = WorkStatus::CANCELLED;
+    let_go_of_agent(row);
+  });
+}
+
+// Its agent is gone for sure: whoever stopped it has waited for that.
+void reset_work(Local& step, WorkflowWalk&, Use& work) {
+  change_work(step, work.id, [](Work& row) {
+    if (row.status != WorkStatus::STOPPED && row.status != WorkStatus::FAILED) return;
+    row.status = WorkStatus::PENDING;
+    row.agent_status = AgentStatus::IDLE;
+    row.error.reset();
+    edit<Tasks>(row.tasks, [](Tasks& tasks) {
+      for (Task& task : tasks)
+        if (task.status != TaskStatus::COMPLETED) task.status = TaskStatus::PENDING;
+    });
+  });
+}
+
+// Says so to the agent that runs and looks until it is gone.
+void end_run(Outside& outside, const std::string& run, skald::Duration patience) {
+  const skald::Instant end = outside.env.clock.steady() + patience;
+  for (outside.runs.stop(run, "its work was stopped");;) {
+    const auto seen = outside.runs.look(run);
+    if (!seen || seen->end || seen->pid == 0) return;
+    if (outside.env.clock.steady() >= end)
+      throw skald::Unavailable("AGENT_LIVES", "an agent was told to end and still runs: " + run);
+    outside.options.pause(kLook);
+  }
+}
+
+void note_runs(Local& step, WorkflowWalk& walk) {
+  walk.runs.clear();
+  for (const Work& work : works_of(step.tx(), walk.workflow_id))
+    for (const Task& task : in_column<Tasks>(work.tasks))
+      if (task.run && !task.finished_at) walk.runs.push_back(*task.run);
+}
+
+auto into(WorkflowMove how) {
+  return [how](Local& step, WorkflowWalk& walk) {
+    const Workflow workflow = move(step.tx(), walk.workflow_id, how, [&](Workflow& row) {
+      row.saga_id = step.saga_id();
+      if (how == WorkflowMove::resume) row.error.reset();
+    });
+    walk.works.clear();
+    for (const std::string& id : in_column<Ids>(workflow.work_ids)) walk.works.push_back({id});
+    if (how == WorkflowMove::resume) say(step.tx(), kWorkflowResumed, workflow);
+  };
+}
+
+}  // namespace
+
+void add_stop(skald::Saga<WorkflowWalk>& saga, const OutsideHandle& outside) {
+  saga.local("note agents", note_runs)
+      .nothing_to_undo()
+      .reads("work")
+      .remote("end agents",
+              [outside](Remote& step, WorkflowWalk& walk) {
+                for (const std::string& run : walk.runs) end_run(*outside, run, step.timeout());
+              })
+      .nothing_to_undo()
+      .timeout(30s);
+}
+
+skald::Saga<WorkflowWalk> pause_saga(const OutsideHandle& outside) {
+  skald::Saga<WorkflowWalk> saga("agentflow.pause");
+  saga.local("begin", into(WorkflowMove::pause))
+      .nothing_to_undo()
+      .holds("workflow", &WorkflowWalk::workflow_id, skald::exclusive, skald::wait_up_to(60s))
+      .pivot()
+      .writes("workflow", Guard::optimistic)
+      .commit()
+      .each("stop work", &WorkflowWalk::works, stop_work)
+      .writes("work", Guard::optimistic)
+      .commit();
+  add_stop(saga, outside);
+  return saga
+      .local("paused",
+             [](Local& step, WorkflowWalk& walk) {
+               const auto workflow = step->find<Workflow>(walk.workflow_id);
+               if (workflow->status != WorkflowStatus::PAUSING) return;  // a work failed meanwhile
+               say(step.tx(), kWorkflowPaused, move(step.tx(), walk.workflow_id, WorkflowMove::works_stopped));
+             })
+      .writes("workflow", Guard::optimistic);
+}
+
+// The works first: whoever hears of the resumption finds them as they are to be.
+skald::Saga<WorkflowWalk> resume_saga() {
+  return skald::Saga<WorkflowWalk>("agentflow.resume")
+      .local("look",
+             [](Local& step, WorkflowWalk& walk) {
+               const Workflow workflow = skald::found<Workflow>(step.tx(), walk.workflow_id);
+               if (!allows(workflow.status, WorkflowMove::resume)) refuse(workflow.status, WorkflowMove::resume);
+               walk.works.clear();
+               for (const std::string& id : in_column<Ids>(workflow.work_ids)) walk.works.push_back({id});
+             })
+      .nothing_to_undo()
+      .holds("workflow", &WorkflowWalk::workflow_id, skald::exclusive, skald::wait_up_to(60s))
+      .pivot()
+      .reads("workflow")
+      .commit()
+      .each("reset work", &WorkflowWalk::works, reset_work)
+      .writes("work", Guard::optimistic)
+      .commit()
+      .local("resume", into(WorkflowMove::resume))
+      .writes("workflow", Guard::optimistic);
+}
+
+skald::Saga<WorkflowWalk> cancel_saga(const OutsideHandle& outside) {
+  skald::Saga<WorkflowWalk> saga("agentflow.cancel");
+  saga.local("begin", into(WorkflowMove::cancel))
+      .nothing_to_undo()
+      .holds("workflow", &WorkflowWalk::workflow_id, skald::exclusive, skald::wait_up_to(10min))
+      .pivot()
+      .writes("workflow", Guard::optimistic)
+      .commit()
+      .each("cancel work", &WorkflowWalk::works, cancel_work)
+      .writes("work", Guard::optimistic)
+      .commit();
+  add_stop(saga, outside);
+  return saga
+      .local("cancelled",
+             [](Local& step, WorkflowWalk& walk) {
+               say(step.tx(), kWorkflowCancelled, move(step.tx(), walk.workflow_id, WorkflowMove::works_cancelled));
+             })
+      .writes("workflow", Guard::optimistic);
+}
+
+}  // namespace agentflow

@@ -1,0 +1,137 @@
+// GET, POST /agentflow/workflows · GET, DELETE …/{id} · POST …/{id}/start, /pause, /resume, /cancel ·
+// GET …/{id}/works, /checkpoints
+#include "agentflow/create.h"
+#include "agentflow/listing.h"
+
+namespace agentflow {
+namespace {
+
+using skald::Access;
+using skald::Request;
+using skald::Response;
+using skald::Transaction;
+
+Workflow workflow_named(Transaction& tx, const std::string& id) {
+  auto workflow = tx.find<Workflow>(id);
+  if (!workflow) throw skald::NotFound("WORKFLOW_NOT_FOUND", "there is no workflow with this id");
+  return *workflow;
+}
+
+Response shown(const Flow& flow, int status, const std::string& id) {
+  return flow.db().read_result(
+      [&](Transaction& tx) { return Response::json(status, view_of(tx, workflow_named(tx, id))); });
+}
+
+// What the saga of an act says no to is told with the state as it is now.
+[[noreturn]] void refuse_by(const Flow& flow, const std::string& id, WorkflowMove how, const skald::SagaError& error) {
+  const auto workflow = flow.db().read_result([&](Transaction& tx) { return tx.find<Workflow>(id); });
+  if (!workflow) throw skald::NotFound("WORKFLOW_NOT_FOUND", "there is no workflow with this id");
+  if (error.code == "WRONG_STATE") refuse(workflow->status, how);
+  throw skald::Refused(error.code, error.message);
+}
+
+template <class State>
+Response act(const Flow& flow, const Request& request, WorkflowMove how, const skald::Saga<State>& saga, State state) {
+  const std::string id = request.param("id");
+  const Workflow workflow = flow.db().read_result([&](Transaction& tx) { return workflow_named(tx, id); });
+  if (!allows(workflow.status, how)) refuse(workflow.status, how);
+  state.workflow_id = id;
+  const skald::Started started =
+      flow.engine.sagas().start(saga, std::move(state), {.key = id, .traceparent = request.traceparent});
+  if (started.error && started.status == skald::SagaStatus::COMPENSATED) refuse_by(flow, id, how, *started.error);
+  return shown(flow, 202, id);
+}
+
+// A workflow that is being started is taken back first; the cancellation waits for that.
+void take_back_start(const Flow& flow, const Request& request) {
+  flow.db().write("take back start", [&](Transaction& tx) {
+    const Workflow workflow = workflow_named(tx, request.param("id"));
+    if (workflow.status != WorkflowStatus::STARTING || !workflow.saga_id) return;
+    try {
+      flow.engine.sagas().compensate(tx, *workflow.saga_id, request.caller.subject, "the workflow is cancelled");
+    } catch (const skald::Conflict&) {
+      // It is on its way back, or has just ended: the cancellation finds out.
+    }
+  });
+}
+
+void add_acts(const FlowHandle& flow, skald::Router& router) {
+  skald::Database& db = flow->db();
+  const auto add = [&](const std::string& name, const std::string& summary, skald::Handler handler) {
+    router.act_once(db, "/agentflow/workflows/{id}/" + name, Access::admin,
+                    skald::describe<void, WorkflowView>(summary, 202), std::move(handler));
+  };
+  add("start", "Start a workflow", [flow](const Request& request) {
+    return act(*flow, request, WorkflowMove::start, flow->sagas.start, StartWorkflow{});
+  });
+  add("pause", "Pause a workflow: its agents are ended", [flow](const Request& request) {
+    return act(*flow, request, WorkflowMove::pause, flow->sagas.pause, WorkflowWalk{});
+  });
+  add("resume", "Resume a workflow that was paused or has failed", [flow](const Request& request) {
+    return act(*flow, request, WorkflowMove::resume, flow->sagas.resume, WorkflowWalk{});
+  });
+  add("cancel", "Cancel a workflow", [flow](const Request& request) {
+    take_back_start(*flow, request);
+    return act(*flow, request, WorkflowMove::cancel, flow->sagas.cancel, WorkflowWalk{});
+  });
+}
+
+// Asked again while it goes on, or after it has gone, it has the same answer.
+Response delete_workflow(const Flow& flow, const Request& request, Transaction& tx) {
+  const Workflow workflow = workflow_named(tx, request.param("id"));
+  if (workflow.status != WorkflowStatus::DELETING) {
+    if (!allows(workflow.status, WorkflowMove::remove)) refuse(workflow.status, WorkflowMove::remove);
+    flow.engine.sagas().start_in(tx, flow.sagas.remove, WorkflowWalk{.workflow_id = workflow.id},
+                                 {.key = workflow.id, .traceparent = request.traceparent});
+  }
+  return Response::json(202, view_of(tx, workflow));
+}
+
+void add_parts(const FlowHandle& flow, skald::Router& router) {
+  router.get("/agentflow/workflows/{id}/works", Access::admin,
+             skald::describe<void, skald::Listing<WorkView>>("The works of a workflow, in their order"),
+             [flow](const Request& request) {
+               return flow->db().read_result([&](Transaction& tx) {
+                 std::vector<WorkView> out;
+                 for (const Work& work : works_of(tx, workflow_named(tx, request.param("id")).id))
+                   out.push_back(view_of(work));
+                 return Response::json(200, skald::Listing<WorkView>{std::move(out), {}});
+               });
+             });
+  router.get(
+      "/agentflow/workflows/{id}/checkpoints", Access::admin,
+      skald::describe<void, skald::Listing<CheckpointView>>("The checkpoints of a workflow, oldest first"),
+      [flow](const Request& request) {
+        return flow->db().read_result([&](Transaction& tx) {
+          std::vector<CheckpointView> out;
+          const std::string id = workflow_named(tx, request.param("id")).id;
+          for (const Checkpoint& one : tx.select<Checkpoint>("WHERE workflow_id = $1 ORDER BY created_at, id", id))
+            out.push_back(view_of(one));
+          return Response::json(200, skald::Listing<CheckpointView>{std::move(out), {}});
+        });
+      });
+}
+
+}  // namespace
+
+void add_workflow_paths(const FlowHandle& flow, skald::Router& router) {
+  skald::Database& db = flow->db();
+  router.post(db, "/agentflow/workflows", Access::admin,
+              skald::describe<NewWorkflow, WorkflowView>("Create a workflow", 201),
+              [flow](const Request& request, Transaction& tx) {
+                return Response::json(201, create_workflow(*flow, tx, request.as<NewWorkflow>()));
+              });
+  add_list<Workflow, WorkflowView>(
+      flow, router, "/agentflow/workflows", "Workflows, newest first", {"name", "status"},
+      [](Transaction& tx, const Workflow& workflow) { return view_of(tx, workflow); },
+      [](const Request& request) { skald::enum_filter<WorkflowStatus>(request, "status"); });
+  router.get("/agentflow/workflows/{id}", Access::admin, skald::describe<void, WorkflowView>("A workflow"),
+             [flow](const Request& request) { return shown(*flow, 200, request.param("id")); });
+  router.write(db, "DELETE", "/agentflow/workflows/{id}", Access::admin,
+               skald::describe<void, WorkflowView>("Delete a workflow with its worktrees and branches", 202),
+               [flow](const Request& request, Transaction& tx) { return delete_workflow(*flow, request, tx); });
+  add_acts(flow, router);
+  add_parts(flow, router);
+}
+
+}  // namespace agentflow
