@@ -91,13 +91,14 @@ struct Workflow {
   WorkflowStatus status = WorkflowStatus::CREATED;
   skald::RawJson git_refs{"[]"}, work_ids{"[]"}, work_statuses{"{}"}, work_tree_statuses{"{}"};
   std::optional<std::string> error;
+  bool cancel_wanted = false;  // while it is being started: the start takes itself back
   std::optional<std::string> saga_id;  // the last one that moved it
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(Workflow, (),
-                      (id, name, agent, status, git_refs, work_ids, work_statuses, work_tree_statuses, error, saga_id,
-                       created_at, updated_at, version))
+                      (id, name, agent, status, git_refs, work_ids, work_statuses, work_tree_statuses, error,
+                       cancel_wanted, saga_id, created_at, updated_at, version))
 
 struct Task {
   int n = 1;

@@ -17,7 +17,8 @@ constexpr const char* kTables = R"sql(
     version BIGINT NOT NULL);
   CREATE TABLE flow_workflow (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, agent TEXT NOT NULL, status TEXT NOT NULL, git_refs TEXT NOT NULL,
-    work_ids TEXT NOT NULL, work_statuses TEXT NOT NULL, work_tree_statuses TEXT NOT NULL, error TEXT, saga_id TEXT,
+    work_ids TEXT NOT NULL, work_statuses TEXT NOT NULL, work_tree_statuses TEXT NOT NULL, error TEXT,
+    cancel_wanted BIGINT NOT NULL, saga_id TEXT,
     created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, version BIGINT NOT NULL);
   CREATE INDEX flow_workflow_created ON flow_workflow (created_at, id);
   CREATE INDEX flow_workflow_status ON flow_workflow (status, created_at, id);

@@ -26,6 +26,7 @@ TreePlan plan_of(const Outside& outside, skald::Transaction& tx, const std::stri
 void begin(const Outside& outside, Local& step, StartWorkflow& start) {
   const Workflow workflow = move(step.tx(), start.workflow_id, WorkflowMove::start, [&](Workflow& row) {
     row.error.reset();
+    row.cancel_wanted = false;
     row.saga_id = step.saga_id();
   });
   start.space = outside.space_of(workflow.id);
@@ -98,6 +99,8 @@ void note_trees(Local& step, StartWorkflow& start) {
 }
 
 void begin_works(Local& step, StartWorkflow& start) {
+  if (skald::found<Workflow>(step.tx(), start.workflow_id).cancel_wanted)
+    throw skald::Refused("CANCEL_WANTED", "the workflow was cancelled while it was being started");
   say(step.tx(), kWorkflowStarted, move(step.tx(), start.workflow_id, WorkflowMove::resources_ready));
 }
 

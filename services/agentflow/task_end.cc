@@ -90,9 +90,9 @@ void begin_task(const Flow& flow, Transaction& tx, const std::string& work_id) {
   const Tasks tasks = in_column<Tasks>(work->tasks);
   const auto task = std::ranges::find(tasks, TaskStatus::PENDING, &Task::status);
   if (task == tasks.end()) return;
-  flow.engine.sagas().start_in(tx, flow.sagas.task,
-                               RunTask{.workflow_id = work->workflow_id, .work_id = work->id, .n = task->n},
-                               {.key = work->id + "." + std::to_string(task->n)});
+  flow.engine.sagas().start_in(
+      tx, flow.sagas.task, RunTask{.workflow_id = work->workflow_id, .work_id = work->id, .n = task->n},
+      {.key = work->id + "." + std::to_string(task->n) + "." + std::to_string(task->attempt + 1)});
 }
 
 bool complete_task(Transaction& tx, const std::string& work_id, int n, const std::function<void(Task&)>& note) {

@@ -83,6 +83,7 @@ auto into(WorkflowMove how) {
   return [how](Local& step, WorkflowWalk& walk) {
     const Workflow workflow = move(step.tx(), walk.workflow_id, how, [&](Workflow& row) {
       row.saga_id = step.saga_id();
+      row.cancel_wanted = false;
       if (how == WorkflowMove::resume) row.error.reset();
     });
     walk.works.clear();

@@ -42,16 +42,11 @@ Response act(const Flow& flow, const Request& request, WorkflowMove how, const s
   return shown(flow, 202, id);
 }
 
-// A workflow that is being started is taken back first; the cancellation waits for that.
-void take_back_start(const Flow& flow, const Request& request) {
+// A workflow that is being started takes its start back first; the cancellation waits for that.
+void take_back_start(const Flow& flow, const std::string& id) {
   flow.db().write("take back start", [&](Transaction& tx) {
-    const Workflow workflow = workflow_named(tx, request.param("id"));
-    if (workflow.status != WorkflowStatus::STARTING || !workflow.saga_id) return;
-    try {
-      flow.engine.sagas().compensate(tx, *workflow.saga_id, request.caller.subject, "the workflow is cancelled");
-    } catch (const skald::Conflict&) {
-      // It is on its way back, or has just ended: the cancellation finds out.
-    }
+    if (workflow_named(tx, id).status != WorkflowStatus::STARTING) return;
+    skald::change<Workflow>(tx, id, [](Workflow& row) { row.cancel_wanted = row.status == WorkflowStatus::STARTING; });
   });
 }
 
@@ -71,7 +66,7 @@ void add_acts(const FlowHandle& flow, skald::Router& router) {
     return act(*flow, request, WorkflowMove::resume, flow->sagas.resume, WorkflowWalk{});
   });
   add("cancel", "Cancel a workflow", [flow](const Request& request) {
-    take_back_start(*flow, request);
+    take_back_start(*flow, request.param("id"));
     return act(*flow, request, WorkflowMove::cancel, flow->sagas.cancel, WorkflowWalk{});
   });
 }

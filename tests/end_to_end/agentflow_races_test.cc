@@ -1,0 +1,193 @@
+// Workflows in each other's way: the races that the founding document names, each as a test.
+#include <thread>
+
+#include "end_to_end/agentflow_site.h"
+
+namespace skald::test {
+namespace {
+
+using agentflow::WorkflowStatus;
+using agentflow::WorkStatus;
+
+class AgentflowRaces : public AgentflowTest {
+ protected:
+  // Both at once.
+  static void together(const std::function<void()>& one, const std::function<void()>& other) {
+    std::thread beside(one);
+    other();
+    beside.join();
+  }
+  std::string add_server(const std::string& name) {
+    const Response answer = call("POST", "/agentflow/mcp-servers", R"({"name":")" + name + R"(","command":"true"})");
+    EXPECT_EQ(answer.status, 201) << answer.body;
+    return from_json<agentflow::McpServerView>(answer.body).id;
+  }
+  std::string create_with(const std::string& git_id, const std::string& server_id, const std::string& script) {
+    const Response answer =
+        call("POST", "/agentflow/workflows",
+             R"({"name":"flow","gitRefs":[{"gitId":")" + git_id + R"("}],"works":[{"name":"one","tasks":[{"prompt":")" +
+                 script + R"("}],"mcpServerRefs":[")" + server_id + R"("]}]})");
+    EXPECT_EQ(answer.status, 201) << answer.body;
+    return from_json<agentflow::WorkflowView>(answer.body).id;
+  }
+  // Where the start has come to: READY or later, or CREATED again.
+  bool has_started(const std::string& id) {
+    until([&] { return show(id).status != WorkflowStatus::STARTING; }, "the start does not end");
+    return show(id).status != WorkflowStatus::CREATED;
+  }
+};
+
+TEST_P(AgentflowRaces, WorkflowsThatStartAtOnceOnOneGitAreAllRegisteredAndHaveAWorktreeEach) {
+  constexpr int kMany = 12;
+  const std::string git_id = add_git();
+  std::vector<std::string> ids;
+  for (int i = 0; i < kMany; ++i) ids.push_back(create(git_id, {{waits_for(gate())}}));
+  std::vector<std::thread> threads;
+  for (const std::string& id : ids) threads.emplace_back([&, id] { act(id, "start"); });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& id : ids) becomes(id, WorkflowStatus::RUNNING);
+  EXPECT_EQ(git(git_id).active_workflow_ids.size(), std::size_t(kMany));
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM flow_work_tree WHERE status = 'READY'"), kMany);
+  expect_invariants();
+  open_gate();
+  for (const std::string& id : ids) becomes(id, WorkflowStatus::COMPLETED);
+}
+
+TEST_P(AgentflowRaces, AGitIsEitherUsedOrDeletedNeverBoth) {
+  for (int round = 0; round < 6; ++round) {
+    const std::string git_id = add_git("repo" + std::to_string(round));
+    const std::string id = create(git_id, {{"true"}});
+    int deleted = 0;
+    together([&] { act(id, "start"); }, [&] { deleted = call("DELETE", "/agentflow/gits/" + git_id).status; });
+    EXPECT_EQ(deleted, has_started(id) ? 409 : 200) << to_json(show(id));
+  }
+  expect_invariants();
+}
+
+TEST_P(AgentflowRaces, WorkflowsThatStartAtOnceOnOneMcpServerAreAllRegistered) {
+  const std::string git_id = add_git(), server = add_server("tools");
+  std::vector<std::string> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(create_with(git_id, server, waits_for(gate())));
+  std::vector<std::thread> threads;
+  for (const std::string& id : ids) threads.emplace_back([&, id] { act(id, "start"); });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& id : ids) becomes(id, WorkflowStatus::RUNNING);
+  const auto view = from_json<agentflow::McpServerView>(call("GET", "/agentflow/mcp-servers/" + server).body);
+  EXPECT_EQ(view.active_workflow_ids.size(), ids.size());
+  open_gate();
+  for (const std::string& id : ids) becomes(id, WorkflowStatus::COMPLETED);
+}
+
+TEST_P(AgentflowRaces, AnMcpServerIsEitherUsedOrUnregisteredNeverBoth) {
+  const std::string git_id = add_git();
+  for (int round = 0; round < 4; ++round) {
+    const std::string server = add_server("tools" + std::to_string(round));
+    const std::string id = create_with(git_id, server, "true");
+    int deleted = 0;
+    together([&] { act(id, "start"); }, [&] { deleted = call("DELETE", "/agentflow/mcp-servers/" + server).status; });
+    EXPECT_EQ(deleted, has_started(id) ? 409 : 200) << to_json(show(id));
+    if (deleted == 409) becomes(id, WorkflowStatus::COMPLETED);
+  }
+}
+
+TEST_P(AgentflowRaces, AStartThatFailsAfterItsRegistrationsTakesThemBackAndLeavesNothing) {
+  const std::string git_id = add_git();
+  const Response created =
+      call("POST", "/agentflow/workflows",
+           R"({"name":"flow","gitRefs":[{"gitId":")" + git_id +
+               R"(","baseBranch":"nowhere"}],"works":[{"name":"one","tasks":[{"prompt":"true"}]}]})");
+  const std::string id = from_json<agentflow::WorkflowView>(created.body).id;
+  act(id, "start");
+  EXPECT_FALSE(has_started(id));
+  EXPECT_NE(show(id).error, std::nullopt);
+  EXPECT_TRUE(git(git_id).active_workflow_ids.empty());
+  EXPECT_EQ(rows("SELECT COUNT(*) FROM flow_work_tree"), 0);
+  EXPECT_EQ(ask_git(*clock_, (folder_.path() / "repo").string(), {"branch", "--list", "skald/*"}), "");
+  EXPECT_EQ(call("DELETE", "/agentflow/gits/" + git_id).status, 200);
+}
+
+TEST_P(AgentflowRaces, APauseBesideTheEndOfAWorkLosesNeither) {
+  const std::string git_id = add_git();
+  for (int round = 0; round < 5; ++round) {
+    const std::string name = "gate" + std::to_string(round);
+    const std::string id = create(git_id, {{waits_for(gate(name))}, {"true"}});
+    act(id, "start");
+    until([&] { return works(id)[0].agent_status == agentflow::AgentStatus::RUNNING; }, "the agent does not begin");
+    int paused = 0;
+    together([&] { open_gate(name); }, [&] { paused = act(id, "pause").status; });
+    if (paused == 202) {
+      until([&] { return show(id).status == WorkflowStatus::PAUSED || show(id).status == WorkflowStatus::COMPLETED; },
+            "the pause does not end");
+      if (show(id).status == WorkflowStatus::PAUSED) {
+        EXPECT_EQ(act(id, "resume").status, 202);
+      }
+    }
+    becomes(id, WorkflowStatus::COMPLETED);
+    for (const auto& work : works(id)) EXPECT_EQ(work.status, WorkStatus::COMPLETED);
+    expect_invariants();
+  }
+}
+
+TEST_P(AgentflowRaces, APauseBesideTheStartOfAnAgentLeavesNoAgent) {
+  const std::string git_id = add_git();
+  for (int round = 0; round < 5; ++round) {
+    const std::string id = create(git_id, {{"sleep 1000"}});
+    act(id, "start");
+    becomes(id, WorkflowStatus::RUNNING);
+    EXPECT_EQ(act(id, "pause").status, 202);
+    becomes(id, WorkflowStatus::PAUSED);
+    until([&] { return json::parse(call("GET", "/agentflow/agents").body).at("running").as_array().empty(); },
+          "an agent runs on");
+    EXPECT_EQ(act(id, "cancel").status, 202);
+    becomes(id, WorkflowStatus::CANCELLED);
+  }
+  expect_invariants();
+}
+
+TEST_P(AgentflowRaces, ACompletionByWordBesideTheAgentsFailureIsOneOfBoth) {
+  const std::string git_id = add_git();
+  for (int round = 0; round < 5; ++round) {
+    const std::string name = "gate" + std::to_string(round);
+    const std::string id = create(git_id, {{waits_for(gate(name)) + "; exit 1"}});
+    act(id, "start");
+    until([&] { return works(id)[0].agent_status == agentflow::AgentStatus::RUNNING; }, "the agent does not begin");
+    int completed = 0;
+    const std::string task = "/agentflow/works/" + works(id)[0].id + "/tasks/1/complete";
+    together([&] { open_gate(name); }, [&] { completed = call("POST", task).status; });
+    becomes(id, completed == 200 ? WorkflowStatus::COMPLETED : WorkflowStatus::FAILED);
+  }
+  expect_invariants();
+}
+
+TEST_P(AgentflowRaces, ACancelBesideTheEndOfAWorkEndsCancelledOrCompletedWithAllReleased) {
+  const std::string git_id = add_git();
+  for (int round = 0; round < 5; ++round) {
+    const std::string name = "gate" + std::to_string(round);
+    const std::string id = create(git_id, {{waits_for(gate(name))}});
+    act(id, "start");
+    until([&] { return works(id)[0].agent_status == agentflow::AgentStatus::RUNNING; }, "the agent does not begin");
+    together([&] { open_gate(name); }, [&] { act(id, "cancel"); });
+    until([&] { return agentflow::is_final(show(id).status); }, "the workflow does not end");
+    until([&] { return git(git_id).active_workflow_ids.empty(); }, "the git is not released");
+  }
+  expect_invariants();
+}
+
+TEST_P(AgentflowRaces, ACancelWhileTheWorkflowIsStartingTakesTheStartBackFirst) {
+  const std::string git_id = add_git();
+  for (int round = 0; round < 5; ++round) {
+    const std::string id = create(git_id, {{"sleep 1000"}});
+    act(id, "start");
+    EXPECT_EQ(act(id, "cancel").status, 202);
+    becomes(id, WorkflowStatus::CANCELLED);
+    until([&] { return git(git_id).active_workflow_ids.empty(); }, "the git is not released");
+    EXPECT_EQ(call("DELETE", "/agentflow/workflows/" + id).status, 202);
+    until([&] { return call("GET", "/agentflow/workflows/" + id).status == 404; }, "the workflow is not deleted");
+  }
+  expect_nothing_left();
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, AgentflowRaces, testing::Values(Dialect::sqlite, Dialect::postgres), flow_database);
+
+}  // namespace
+}  // namespace skald::test
