@@ -40,7 +40,7 @@ std::vector<Command> flow_commands() {
       {"flow checkpoints", "ID", "List the checkpoints of a workflow, oldest first.", {}, true},
       {"flow agents", "", "List the agents that run now, and those that there are.", {}, true},
       {"flow logs",
-       "WORK_ID",
+       "WORK",
        "Print what the agent of a work's task has written.",
        {{"task", "N", "of this task: the last that has begun unless you say"},
         {"follow", "", "go on until the task has ended (-f)"}},

@@ -58,37 +58,42 @@ void print_workflows(const JsonView& page, std::ostream& out) {
   print_more(out, page);
 }
 
-// Works are rows of their tasks where these are known.
-void print_works(const JsonView& workflow, std::ostream& out) {
+// Paths are not cut: somebody copies them.
+void print_about(const JsonView& workflow, std::ostream& out) {
+  auto fields = workflow.fields(
+      {"id", "name", "status", "allowed", "agent", "error", "space", "sagaId", "createdAt", "updatedAt"});
+  for (const JsonView& tree : workflow.items("workTrees")) {
+    const std::string error = tree["error"];
+    fields.emplace_back("worktree", tree["path"] + " is " + tree["status"] + ", branch " + tree["branch"] +
+                                        (error.empty() ? "" : ": " + error));
+  }
+  print_fields(out, fields);
+  out << '\n';
+}
+
+void print_workflow(const JsonView& workflow, std::ostream& out) {
+  print_about(workflow, out);
+  Rows rows;
+  for (const JsonView& work : workflow.items("works")) rows.push_back({work["id"], work["name"], work["status"]});
+  print_table(out, {"WORK", "NAME", "STATUS"}, rows);
+}
+
+// A row for each task; its work stands in the first of them.
+void print_whole_workflow(const JsonView& workflow, std::ostream& out) {
+  print_about(workflow, out);
   Rows rows;
   for (const JsonView& work : workflow.items("works")) {
     std::vector<std::string> about = {work["id"], work["name"], work["status"]};
     for (const JsonView& task : work.items("tasks")) {
-      const std::string error = task["error"].empty() ? work["error"] : task["error"];
       rows.push_back({about[0], about[1], about[2], task["n"], task["status"], task["outcome"], task["exitCode"],
-                      task["attempt"], task["startedAt"], task["finishedAt"], error});
-      about = {"", "", ""};  // once for each work
+                      task["attempt"], task["startedAt"], task["finishedAt"], task["error"]});
+      about = {"", "", ""};
     }
-    if (!about[0].empty()) rows.push_back({about[0], about[1], about[2], "", "", "", "", "", "", "", work["error"]});
   }
-  if (rows.empty()) return;
-  out << '\n';
   print_table(
       out,
       {"WORK", "NAME", "STATUS", "TASK", "TASK STATUS", "OUTCOME", "EXIT", "TRIES", "STARTED", "FINISHED", "ERROR"},
       rows);
-}
-
-void print_workflow(const JsonView& workflow, std::ostream& out) {
-  print_fields(out, workflow.fields({"id", "name", "status", "allowed", "agent", "error", "space", "sagaId",
-                                     "createdAt", "updatedAt"}));
-  print_works(workflow, out);
-  Rows rows;
-  for (const JsonView& tree : workflow.items("workTrees"))
-    rows.push_back({tree["gitId"], tree["status"], tree["branch"], tree["path"], tree["error"]});
-  if (rows.empty()) return;
-  out << '\n';
-  print_table(out, {"GIT", "WORKTREE", "BRANCH", "PATH", "ERROR"}, rows);
 }
 
 void print_checkpoints(const JsonView& page, std::ostream& out) {
@@ -143,7 +148,7 @@ Shown answer_of(const Arguments& arguments, const Api& api) {
   if (what == "mcp remove") return {ask(api, "DELETE", servers + id), print_server};
   if (what == "create") return {create_workflow(arguments, api), print_workflow};
   if (what == "list") return {ask(api, "GET", flows, query), print_workflows};
-  if (what == "show") return {whole_workflow(api, flows + id), print_workflow};
+  if (what == "show") return {whole_workflow(api, flows + id), print_whole_workflow};
   if (what == "delete") return {ask(api, "DELETE", flows + id), print_workflow};
   if (what == "checkpoints") return {ask(api, "GET", flows + id + "/checkpoints"), print_checkpoints};
   if (what == "agents") return {ask(api, "GET", "/agentflow/agents"), print_agents};
