@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/system_limits.h"
 #include "host/program.h"
+#include "runtime/wakeup.h"
 #include "skald/json.h"
 #include "skald/process.h"
 
@@ -58,6 +59,9 @@ int run(const cli::Arguments& arguments) {
   if (name == "story") return cli::run_story(arguments, api, std::cout);
   if (name == "locks") return cli::run_locks(arguments, api, std::cout);
   if (name == "lint") return cli::run_lint(arguments, api, std::cout);
+  if (name == "flow logs")
+    return cli::run_flow_logs(arguments, api, [](Duration longest) { runtime::Wakeup().wait(longest); }, std::cout);
+  if (name.starts_with("flow")) return cli::run_flow(arguments, api, std::cout);
   if (name.starts_with("outbox")) return cli::run_outbox(arguments, api, std::cout);
   return cli::run_dead_letters(arguments, api, std::cout);
 }

@@ -106,20 +106,26 @@ std::vector<std::string> flag_names(const Command* command) {
 // Everybody on the machine can read a command line.
 void refuse_password(const std::string& name, const Setting* setting) {
   if (setting == nullptr)
-    refuse("--" + name +
-           " has a password in it, which the process list shows: leave it out, and give a token by SKALD_TOKEN or "
-           "--token-file");
+    refuse("--" + name + " has a password in it, which the process list shows: leave it out, and " +
+           (name == "remote" ? "let git have it by its credential helper, or use ssh"
+                             : "give a token by SKALD_TOKEN or --token-file"));
   refuse("--" + name + " has a password in it, which the process list shows: set " + environment_name(*setting) +
          " instead, or " + std::string(setting->path) + " in the file of --config" +
          (name == "db" ? "; --db itself may name a database whose password comes from PGPASSWORD or a passfile" : ""));
 }
 
+// -h everywhere, and -f where there is something to follow.
+std::string spelled_out(const Command* command, const std::string& word) {
+  if (word == "-h") return "--help";
+  return word == "-f" && find_flag(command, "follow") != nullptr ? "--follow" : word;
+}
+
 // One flag off the front, with its value.
 void take_flag(Arguments& out, std::span<const std::string>& words) {
-  const std::string word = words[0];
+  const std::string word = spelled_out(out.command, words[0]);
   words = words.subspan(1);
   const std::size_t equals = word.find('=');
-  const std::string name = word == "-h" ? "help" : word.substr(2, equals == word.npos ? word.npos : equals - 2);
+  const std::string name = word.substr(2, equals == word.npos ? word.npos : equals - 2);
   const Flag* flag = find_flag(out.command, name);
   const Setting* setting = flag == nullptr ? setting_of_flag(name) : nullptr;
   if (flag == nullptr && setting == nullptr)
@@ -204,7 +210,7 @@ Arguments parse_arguments(std::span<const std::string> words) {
     if (words[0] == "--") {
       flags_end = true;
       words = words.subspan(1);
-    } else if (!flags_end && (words[0].starts_with("--") || words[0] == "-h")) {
+    } else if (!flags_end && spelled_out(out.command, words[0]).starts_with("--")) {
       take_flag(out, words);
     } else if (!flags_end && words[0].starts_with("-") && words[0].size() > 1) {
       refuse("there is no flag " + words[0] + "; flags begin with two dashes");

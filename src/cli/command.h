@@ -27,6 +27,12 @@ int run_retry_all(const Arguments& arguments, const Api& api, std::ostream& out,
 int run_locks(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_story(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_lint(const Arguments& arguments, const Api& api, std::ostream& out);
+// skald flow …, but for logs.
+int run_flow(const Arguments& arguments, const Api& api, std::ostream& out);
+// What a task's agent has written, and with --follow what it goes on to write until the task has ended. `wait` lets
+// so much time pass before the next look.
+using Wait = std::function<void(Duration)>;
+int run_flow_logs(const Arguments& arguments, const Api& api, const Wait& wait, std::ostream& out);
 // Opened only where it is asked.
 using OpenApi = std::function<Api()>;
 int run_check(const Arguments& arguments, const OpenApi& open_api, std::ostream& out);
