@@ -122,7 +122,7 @@ boost::json::object AgentflowHomeTest::shown(const std::string& path) {
 }
 
 void AgentflowHomeTest::wait_for(const std::string& what, const std::function<bool()>& holds) {
-  const Instant end = clock_->steady() + 60s;
+  const Instant end = clock_->steady() + 30s;
   while (!holds()) {
     if (clock_->steady() >= end) throw std::runtime_error("not in time: " + what);
     poll(nullptr, 0, 10);
@@ -189,8 +189,9 @@ std::string AgentflowHomeTest::register_git(const std::string& name, const std::
 void AgentflowHomeTest::run_workflow(const std::vector<std::string>& scripts, const std::string& status) {
   boost::json::array works;
   for (const std::string& script : scripts)
-    works.push_back(
-        boost::json::object{{"name", "work"}, {"tasks", boost::json::array{boost::json::object{{"prompt", script}}}}});
+    works.push_back(boost::json::object{
+        {"name", "work"},
+        {"tasks", boost::json::array{boost::json::object{{"prompt", "cd \"$SKALD_SPACE\"; " + script}}}}});
   const boost::json::object plan{{"name", "flow"},
                                  {"gitRefs", boost::json::array{boost::json::object{{"gitId", git_one_}},
                                                                 boost::json::object{{"gitId", git_two_}}}},
@@ -199,7 +200,10 @@ void AgentflowHomeTest::run_workflow(const std::vector<std::string>& scripts, co
   ASSERT_EQ(made.status, 201) << made.body;
   workflow_ = json::parse(made.body).at("id").as_string();
   ASSERT_EQ(call("POST", path() + "/start").status, 202);
-  workflow_when([&](const boost::json::object& seen) { return seen.at("status").as_string() == status; });
+  const auto seen = workflow_when([&](const boost::json::object& now) {
+    return now.at("status").as_string() == status || now.at("status").as_string() == "FAILED";
+  });
+  ASSERT_EQ(seen.at("status").as_string(), status) << boost::json::serialize(seen);
 }
 
 boost::json::array AgentflowHomeTest::checkpoints() { return shown(path() + "/checkpoints").at("items").as_array(); }
