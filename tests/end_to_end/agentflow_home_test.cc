@@ -127,6 +127,24 @@ TEST_P(AgentflowHomeTest, ARestorationThatGitBreaksOffHalfWayIsTakenBackInThatRe
   EXPECT_EQ(read(tree("two") + "/a.txt"), "first\n");
 }
 
+TEST_P(AgentflowHomeTest, ARestorationWhoseGitWasKilledIsAskedAgainAndEndsWhole) {
+  run_workflow({kFirst});
+  const std::string good = take_checkpoint();
+  write(tree("one") + "/a.txt", "mine\n");
+  write(tree("two") + "/b.txt", "mine\n");
+  int killed = 0;
+  meddle([&](const std::string& what, const agentflow::Tree& tree, const std::string&) {
+    if (what != "restore" || tree.repository != two_ || ++killed > 5) return;
+    std::filesystem::remove(tree.path + "/b.txt");
+    throw Unavailable("GIT_KILLED", "git was ended by a signal");
+  });
+  EXPECT_EQ(call("POST", path() + "/checkpoints/" + good + "/restore").status, 202);
+  wait_for("the restoration", [&] { return last_saga("agentflow.restore") == "COMPLETED"; });
+  EXPECT_EQ(killed, 6) << "more often than a call that surely did nothing is tried";
+  EXPECT_EQ(read(tree("one") + "/a.txt"), "first\nwork\n");
+  EXPECT_EQ(read(tree("two") + "/b.txt"), "new\n");
+}
+
 TEST_P(AgentflowHomeTest, BroughtHomeTheWorkIsOnTheTargetOfEachRepository) {
   run_workflow({kFirst});
   const Response asked = call("POST", path() + "/integrate", R"({"mode":"merge"})");
