@@ -70,6 +70,7 @@ WorkflowView create_workflow(const Flow& flow, Transaction& tx, const NewWorkflo
                     .git_refs = as_column(plan.git_refs),
                     .error = {},
                     .saga_id = {},
+                    .integration = {},
                     .created_at = tx.now(),
                     .updated_at = tx.now(),
                     .version = 0};

@@ -23,6 +23,9 @@ Sagas make_sagas(const OutsideHandle& outside, skald::Database& db) {
           .release = release_saga(),
           .next = next,
           .advance = advance_saga(outside, next),
+          .checkpoint = checkpoint_saga(outside),
+          .restore = restore_saga(outside),
+          .integrate = integrate_saga(outside),
           .task = task_saga(outside, db),
           .stop = stop_saga(outside),
           .clone = clone_saga(outside),
@@ -38,6 +41,9 @@ void add_sagas(skald::Sagas& to, const Sagas& sagas) {
   to.add(sagas.release);
   to.add(sagas.next);
   to.add(sagas.advance);
+  to.add(sagas.checkpoint);
+  to.add(sagas.restore);
+  to.add(sagas.integrate);
   to.add(sagas.task);
   to.add(sagas.stop);
   to.add(sagas.clone);
@@ -63,6 +69,9 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   add_template_paths(flow, router);
   add_workflow_paths(flow, router);
   add_work_paths(flow, router);
+  add_checkpoint_paths(flow, router);
+  add_integrate_path(flow, router);
+  add_diff_path(flow, router);
   add_invariants(flow, router);
   return installed;
 }

@@ -1,4 +1,5 @@
 // The next work of a workflow, and what stands between two works: the checkpoint.
+#include "agentflow/checkpoints.h"
 #include "agentflow/events.h"
 #include "agentflow/use.h"
 
@@ -49,28 +50,6 @@ void begin_work(Local& step, NextWork& next) {
   say(step.tx(), kWorkStarted, begun);
 }
 
-void look_at_trees(Local& step, Advance& advance) {
-  advance.trees.clear();
-  for (const WorkTree& tree : trees_of(step.tx(), advance.workflow_id))
-    if (tree.status == TreeStatus::READY)
-      advance.trees.push_back({.git_id = tree.git_id,
-                               .repository = tree.repository,
-                               .path = tree.path,
-                               .branch = tree.branch,
-                               .base_branch = tree.base_branch,
-                               .base = tree.base.value_or(""),
-                               .commit = ""});
-}
-
-void keep_checkpoint(Local& step, Advance& advance) {
-  if (step->find<Checkpoint>(advance.work_id)) return;
-  std::vector<TreeCommit> commits;
-  for (const TreePlan& tree : advance.trees) commits.push_back({tree.git_id, tree.commit});
-  const Checkpoint taken{advance.work_id, advance.workflow_id, advance.work_id, as_column(commits), step->now()};
-  step->insert(taken);
-  say(step.tx(), kCheckpointCreated, advance.workflow_id, taken.id, taken);
-}
-
 }  // namespace
 
 skald::Saga<NextWork> next_saga() {
@@ -88,15 +67,22 @@ skald::Saga<NextWork> next_saga() {
 // The checkpoint is taken first, and the next work begins only where it is kept: also after a crash in between.
 skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Saga<NextWork>& next) {
   return skald::Saga<Advance>("agentflow.advance")
-      .local("look at worktrees", look_at_trees)
+      .local("look at worktrees",
+             [](Local& step, Advance& advance) { advance.trees = ready_trees(step.tx(), advance.workflow_id); })
       .reads("worktree")
       .each("take checkpoint", &Advance::trees,
             [outside](Remote&, Advance& advance, TreePlan& tree) {
-              tree.commit = outside->options.repositories->take_checkpoint({tree.repository, tree.path, tree.branch},
-                                                                           advance.workflow_id + "/" + advance.work_id);
+              take_checkpoint(*outside, advance.workflow_id, advance.work_id, tree);
             })
       .timeout(120s)
-      .local("keep checkpoint", keep_checkpoint)
+      .local("keep checkpoint",
+             [](Local& step, Advance& advance) {
+               keep_checkpoint(step.tx(), {.id = advance.work_id,
+                                           .workflow_id = advance.workflow_id,
+                                           .work_id = advance.work_id,
+                                           .commits = commits_of(advance.trees),
+                                           .created_at = step->now()});
+             })
       .writes("checkpoint", Guard::idempotency_key)
       .commit()
       .child<NextWork>(

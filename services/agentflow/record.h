@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agentflow/repositories.h"
 #include "agentflow/states.h"
 #include "skald/json.h"
 #include "skald/optimistic.h"
@@ -86,6 +87,25 @@ struct TreeNote {
 BOOST_DESCRIBE_STRUCT(TreeNote, (), (status, version))
 using TreeNotes = std::map<std::string, TreeNote>;  // by git
 
+enum class IntegrationStatus { RUNNING, DONE, FAILED };
+BOOST_DESCRIBE_ENUM(IntegrationStatus, RUNNING, DONE, FAILED)
+
+struct TreeConflicts {
+  std::string git_id;
+  std::vector<std::string> files;
+};
+BOOST_DESCRIBE_STRUCT(TreeConflicts, (), (git_id, files))
+
+// The last time that a workflow was to be brought home.
+struct IntegrationNote {
+  std::string id;
+  IntegrationStatus status = IntegrationStatus::RUNNING;
+  IntegrationMode mode = IntegrationMode::merge;
+  std::optional<std::vector<TreeConflicts>> conflicts = {};
+  std::optional<std::string> error = {};
+};
+BOOST_DESCRIBE_STRUCT(IntegrationNote, (), (id, status, mode, conflicts, error))
+
 struct Workflow {
   std::string id, name, agent;
   WorkflowStatus status = WorkflowStatus::CREATED;
@@ -93,12 +113,13 @@ struct Workflow {
   std::optional<std::string> error;
   bool cancel_wanted = false;  // while it is being started: the start takes itself back
   std::optional<std::string> saga_id;  // the last one that moved it
+  std::optional<std::string> integration = {};  // an IntegrationNote
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(Workflow, (),
                       (id, name, agent, status, git_refs, work_ids, work_statuses, work_tree_statuses, error,
-                       cancel_wanted, saga_id, created_at, updated_at, version))
+                       cancel_wanted, saga_id, integration, created_at, updated_at, version))
 
 struct Task {
   int n = 1;

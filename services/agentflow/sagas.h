@@ -72,6 +72,43 @@ struct RunTask {
 };
 BOOST_DESCRIBE_STRUCT(RunTask, (), (workflow_id, work_id, n, run, agent, prompt, folder, space, attempt, mcp_servers))
 
+// A checkpoint by hand.
+struct TakeCheckpoint {
+  std::string workflow_id, checkpoint_id;
+  std::vector<TreePlan> trees = {};
+};
+BOOST_DESCRIBE_STRUCT(TakeCheckpoint, (), (workflow_id, checkpoint_id, trees))
+
+struct TreeRestore {
+  std::string repository, path, branch;
+  std::string safety, commit;  // what it is now, and what it is to be
+};
+BOOST_DESCRIBE_STRUCT(TreeRestore, (), (repository, path, branch, safety, commit))
+
+struct RestoreWorkflow {
+  std::string workflow_id, checkpoint_id, safety_id;
+  std::vector<TreePlan> trees = {};        // all of them: their safety checkpoint
+  std::vector<TreeRestore> restores = {};  // those that the checkpoint has
+};
+BOOST_DESCRIBE_STRUCT(RestoreWorkflow, (), (workflow_id, checkpoint_id, safety_id, trees, restores))
+
+struct TreeHome {
+  std::string git_id, repository, path, branch;
+  std::string target;  // empty: what HEAD of the repository names
+  std::string before = {}, after = {};
+  std::vector<std::string> conflicts = {};
+};
+BOOST_DESCRIBE_STRUCT(TreeHome, (), (git_id, repository, path, branch, target, before, after, conflicts))
+
+struct IntegrateWorkflow {
+  std::string workflow_id, id;
+  IntegrationMode mode = IntegrationMode::merge;
+  std::optional<std::string> target = {};
+  std::string message = {};
+  std::vector<TreeHome> trees = {};
+};
+BOOST_DESCRIBE_STRUCT(IntegrateWorkflow, (), (workflow_id, id, mode, target, message, trees))
+
 // An agent that nobody wants any more.
 struct StopAgent {
   std::string run, why;
@@ -101,6 +138,9 @@ skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside);
 skald::Saga<WorkflowWalk> release_saga();
 skald::Saga<NextWork> next_saga();
 skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Saga<NextWork>& next);
+skald::Saga<TakeCheckpoint> checkpoint_saga(const OutsideHandle& outside);
+skald::Saga<RestoreWorkflow> restore_saga(const OutsideHandle& outside);
+skald::Saga<IntegrateWorkflow> integrate_saga(const OutsideHandle& outside);
 skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db);
 skald::Saga<StopAgent> stop_saga(const OutsideHandle& outside);
 skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside);
@@ -111,6 +151,9 @@ struct Sagas {
   skald::Saga<WorkflowWalk> pause, resume, cancel, remove, release;
   skald::Saga<NextWork> next;
   skald::Saga<Advance> advance;
+  skald::Saga<TakeCheckpoint> checkpoint;
+  skald::Saga<RestoreWorkflow> restore;
+  skald::Saga<IntegrateWorkflow> integrate;
   skald::Saga<RunTask> task;
   skald::Saga<StopAgent> stop;
   skald::Saga<CloneGit> clone;

@@ -41,11 +41,14 @@ constexpr const char* kTables = R"sql(
     id TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, work_id TEXT, commits TEXT NOT NULL, created_at BIGINT NOT NULL);
   CREATE INDEX flow_checkpoint_workflow ON flow_checkpoint (workflow_id, created_at))sql";
 
+constexpr const char* kIntegration = "ALTER TABLE flow_workflow ADD COLUMN integration TEXT";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 1> steps = {
-      skald::Migration{.version = 1, .name = "workflows of agents", .sql = kTables, .postgres_sql = ""}};
+  static const std::array<skald::Migration, 2> steps = {
+      skald::Migration{.version = 1, .name = "workflows of agents", .sql = kTables, .postgres_sql = ""},
+      skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""}};
   return steps;
 }
 

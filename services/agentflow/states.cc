@@ -27,6 +27,7 @@ const std::vector<Transition>& transitions() {
       {M::remove, {S::CREATED, S::PAUSED, S::FAILED, S::COMPLETED, S::CANCELLED}, S::DELETING},
       {M::restore, {S::PAUSED, S::FAILED, S::COMPLETED}, std::nullopt},
       {M::integrate, {S::PAUSED, S::FAILED, S::COMPLETED}, std::nullopt},
+      {M::checkpoint, {S::READY, S::PAUSED, S::FAILED, S::COMPLETED}, std::nullopt},
       {M::resources_ready, {S::STARTING}, S::READY},
       {M::compensated, {S::STARTING}, S::CREATED},
       {M::work_begins, {S::READY, S::RUNNING, S::RESUMING}, S::RUNNING},
@@ -39,7 +40,7 @@ const std::vector<Transition>& transitions() {
 
 const Transition& transition(M move) { return *std::ranges::find(transitions(), move, &Transition::move); }
 
-constexpr M kAsked[] = {M::start, M::pause, M::resume, M::cancel, M::remove, M::restore, M::integrate};
+constexpr M kAsked[] = {M::start, M::pause, M::resume, M::cancel, M::remove, M::restore, M::integrate, M::checkpoint};
 
 // "delete" is no name in C++.
 std::string_view word(M move) { return move == M::remove ? "delete" : skald::enum_name(move); }

@@ -124,12 +124,13 @@ struct WorkflowView {
   std::vector<WorkSummary> works;
   std::vector<TreeView> work_trees;
   std::optional<std::string> space, error, saga_id;
+  std::optional<IntegrationNote> integration;
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(WorkflowView, (),
-                      (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id, created_at,
-                       updated_at, version))
+                      (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id, integration,
+                       created_at, updated_at, version))
 
 struct WorkView {
   std::string id, workflow_id, name;

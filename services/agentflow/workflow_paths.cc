@@ -1,5 +1,6 @@
 // GET, POST /agentflow/workflows · GET, DELETE …/{id} · POST …/{id}/start, /pause, /resume, /cancel ·
-// GET …/{id}/works, /checkpoints
+// GET …/{id}/works
+#include "agentflow/acts.h"
 #include "agentflow/create.h"
 #include "agentflow/listing.h"
 
@@ -10,37 +11,6 @@ using skald::Access;
 using skald::Request;
 using skald::Response;
 using skald::Transaction;
-
-Workflow workflow_named(Transaction& tx, const std::string& id) {
-  auto workflow = tx.find<Workflow>(id);
-  if (!workflow) throw skald::NotFound("WORKFLOW_NOT_FOUND", "there is no workflow with this id");
-  return *workflow;
-}
-
-Response shown(const Flow& flow, int status, const std::string& id) {
-  return flow.db().read_result(
-      [&](Transaction& tx) { return Response::json(status, view_of(tx, workflow_named(tx, id))); });
-}
-
-// What the saga of an act says no to is told with the state as it is now.
-[[noreturn]] void refuse_by(const Flow& flow, const std::string& id, WorkflowMove how, const skald::SagaError& error) {
-  const auto workflow = flow.db().read_result([&](Transaction& tx) { return tx.find<Workflow>(id); });
-  if (!workflow) throw skald::NotFound("WORKFLOW_NOT_FOUND", "there is no workflow with this id");
-  if (error.code == "WRONG_STATE") refuse(workflow->status, how);
-  throw skald::Refused(error.code, error.message);
-}
-
-template <class State>
-Response act(const Flow& flow, const Request& request, WorkflowMove how, const skald::Saga<State>& saga, State state) {
-  const std::string id = request.param("id");
-  const Workflow workflow = flow.db().read_result([&](Transaction& tx) { return workflow_named(tx, id); });
-  if (!allows(workflow.status, how)) refuse(workflow.status, how);
-  state.workflow_id = id;
-  const skald::Started started =
-      flow.engine.sagas().start(saga, std::move(state), {.key = id, .traceparent = request.traceparent});
-  if (started.error && started.status == skald::SagaStatus::COMPENSATED) refuse_by(flow, id, how, *started.error);
-  return shown(flow, 202, id);
-}
 
 // A workflow that is being started takes its start back first; the cancellation waits for that.
 void take_back_start(const Flow& flow, const std::string& id) {
@@ -93,18 +63,6 @@ void add_parts(const FlowHandle& flow, skald::Router& router) {
                  return Response::json(200, skald::Listing<WorkView>{std::move(out), {}});
                });
              });
-  router.get(
-      "/agentflow/workflows/{id}/checkpoints", Access::admin,
-      skald::describe<void, skald::Listing<CheckpointView>>("The checkpoints of a workflow, oldest first"),
-      [flow](const Request& request) {
-        return flow->db().read_result([&](Transaction& tx) {
-          std::vector<CheckpointView> out;
-          const std::string id = workflow_named(tx, request.param("id")).id;
-          for (const Checkpoint& one : tx.select<Checkpoint>("WHERE workflow_id = $1 ORDER BY created_at, id", id))
-            out.push_back(view_of(one));
-          return Response::json(200, skald::Listing<CheckpointView>{std::move(out), {}});
-        });
-      });
 }
 
 }  // namespace
