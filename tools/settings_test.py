@@ -3,7 +3,7 @@
 
     tools/settings_test.py PROGRAM [SETTING...]
 
-settings_cases.py, settings_edge_cases.py and settings_service_cases.py have one function for each setting of
+settings_cases.py and settings_*_cases.py have one function for each setting of
 `skald serve --help`, and the test fails for one that has none. To add one:
 
     @case("http.threads", 200)
@@ -21,7 +21,8 @@ import subprocess
 import sys
 import traceback
 
-import settings_cases  # noqa: F401, registers
+import settings_agentflow_cases  # noqa: F401, registers
+import settings_cases  # noqa: F401
 import settings_edge_cases  # noqa: F401
 import settings_service_cases  # noqa: F401
 from settings_kit import Given, variable

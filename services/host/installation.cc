@@ -246,7 +246,7 @@ void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& u
                           .presets = agent_presets(settings.text("agentflow.agents")),
                           .variables = own_variables(),
                           .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),
-                          .greet_mcp_servers = settings.enabled("agentflow.greet_mcp"),
+                          .greet_mcp_servers = !settings.enabled("agentflow.skip_mcp_check"),
                           .pause = [](Duration time) { runtime::Wakeup().wait(time); },
                           .publish = publish});
 }

@@ -77,7 +77,7 @@ constexpr Setting kSettings[] = {
      "signs notifications: whsec_ and base64, or raw; empty: the one of the data folder", kSecretBytesMin, 1024},
     {"agentflow.agents_max", Kind::integer, "8", "agents that run at once, in all", 1, 1'000},
     {"agentflow.agents", Kind::text, "", "a TOML file of agent presets, beside shell; empty: none", 0, 4096},
-    {"agentflow.greet_mcp", Kind::boolean, "true", "whether an MCP server must answer before it is used", 0, 0},
+    {"agentflow.skip_mcp_check", Kind::boolean, "false", "use MCP servers without asking them first", 0, 0},
     {"agentflow.git_timeout", Kind::duration, "120s", "how long one call of git may take", 1, 3'600},
     {"sagas.threads", Kind::integer, "16", "sagas that each service works on at once; a call keeps one of them", 1,
      512},
