@@ -31,7 +31,7 @@ skald::RawJson commits_of(const std::vector<TreePlan>& trees) {
 }
 
 void keep_checkpoint(skald::Transaction& tx, const Checkpoint& taken) {
-  if (tx.find<Checkpoint>(taken.id)) return;
+  if (tx.find<Checkpoint>(taken.id) || !tx.find<Workflow>(taken.workflow_id)) return;
   tx.insert(taken);
   say(tx, kCheckpointCreated, taken.workflow_id, taken.id, taken);
 }

@@ -18,6 +18,8 @@ void begin_deletion(Local& step, WorkflowWalk& walk) {
       move(step.tx(), walk.workflow_id, WorkflowMove::remove, [&](Workflow& row) { row.saga_id = step.saga_id(); });
   walk.gits = git_uses(workflow);
   walk.mcp_servers = mcp_uses(step.tx(), workflow.id);
+  walk.runs.clear();
+  for (const Work& work : works_of(step.tx(), workflow.id)) note_runs(work, walk.runs);
   walk.trees.clear();
   for (const WorkTree& tree : trees_of(step.tx(), workflow.id))
     walk.trees.push_back({.git_id = tree.git_id,
@@ -47,14 +49,6 @@ void remove_files(Outside& outside, const WorkflowWalk& walk) {
     throw skald::Unavailable("NO_SPACE_FOLDER", "the folder of the workflow cannot be removed: " + error.message());
 }
 
-void note_all_runs(Local& step, WorkflowWalk& walk) {
-  walk.runs.clear();
-  for (const Work& work : works_of(step.tx(), walk.workflow_id))
-    for (const Task& task : in_column<Tasks>(work.tasks))
-      for (int attempt = 1; attempt <= task.attempt; ++attempt)
-        walk.runs.push_back(work.id + "." + std::to_string(task.n) + "." + std::to_string(attempt));
-}
-
 void delete_rows(Local& step, WorkflowWalk& walk) {
   const auto workflow = step->find<Workflow>(walk.workflow_id);
   if (!workflow) return;
@@ -73,10 +67,10 @@ void release_mcp_server(Local& step, WorkflowWalk& walk, Use& use) {
 
 skald::Saga<WorkflowWalk>& add_releases(skald::Saga<WorkflowWalk>& saga) {
   return saga.each("release git", &WorkflowWalk::gits, release_git)
-      .writes("git", Guard::row_lock)
+      .writes("git", Guard::commutative)
       .commit()
       .each("release mcp server", &WorkflowWalk::mcp_servers, release_mcp_server)
-      .writes("mcp server", Guard::row_lock)
+      .writes("mcp server", Guard::commutative)
       .commit();
 }
 
@@ -89,7 +83,6 @@ skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside) {
       .holds("workflow", &WorkflowWalk::workflow_id, skald::exclusive, skald::wait_up_to(60s))
       .pivot()
       .writes("workflow", Guard::optimistic)
-      .reads("worktree")
       .commit();
   add_stop(saga, outside);
   saga.each("remove worktree", &WorkflowWalk::trees,
@@ -97,14 +90,11 @@ skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside) {
               remove_tree(*outside->options.repositories, walk, tree);
             })
       .timeout(120s)
-      .local("note runs", note_all_runs)
-      .reads("work")
       .remote("remove files", [outside](Remote&, WorkflowWalk& walk) { remove_files(*outside, walk); });
   return add_releases(saga)
       .local("delete rows", delete_rows)
       .writes("workflow", Guard::optimistic)
       .writes("work", Guard::optimistic)
-      .writes("worktree", Guard::optimistic)
       .writes("checkpoint", Guard::idempotency_key);
 }
 
@@ -117,7 +107,7 @@ skald::Saga<WorkflowWalk> release_saga() {
                walk.gits = git_uses(*workflow);
                walk.mcp_servers = mcp_uses(step.tx(), walk.workflow_id);
              })
-      .reads("workflow")
+      .reads("plan")
       .commit();
   return add_releases(saga).forward_only();
 }

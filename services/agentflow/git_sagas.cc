@@ -45,7 +45,7 @@ skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside) {
       .local("ready",
              [](Local& step, CloneGit& clone) { set_status(step, clone.git_id, GitStatus::READY, std::nullopt); })
       .nothing_to_undo()
-      .writes("git", Guard::optimistic);
+      .writes("clone", Guard::optimistic);
 }
 
 skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside) {

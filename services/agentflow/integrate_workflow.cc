@@ -81,7 +81,6 @@ skald::Saga<IntegrateWorkflow> integrate_saga(const OutsideHandle& outside) {
       .undo([outside](Local& step, IntegrateWorkflow& state) { note_failure(*outside, step, state); })
       .holds("workflow", &IntegrateWorkflow::workflow_id, skald::exclusive, skald::wait_up_to(60s))
       .writes("workflow", Guard::optimistic)
-      .reads("worktree")
       .commit()
       .each("commit rest", &IntegrateWorkflow::trees,
             [outside](Remote&, IntegrateWorkflow& state, TreeHome& home) {

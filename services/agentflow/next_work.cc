@@ -69,7 +69,8 @@ skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Sag
   return skald::Saga<Advance>("agentflow.advance")
       .local("look at worktrees",
              [](Local& step, Advance& advance) { advance.trees = ready_trees(step.tx(), advance.workflow_id); })
-      .reads("worktree")
+      .holds("workflow", &Advance::workflow_id, skald::exclusive, skald::wait_up_to(24h))
+      .reads("workflow")
       .each("take checkpoint", &Advance::trees,
             [outside](Remote&, Advance& advance, TreePlan& tree) {
               take_checkpoint(*outside, advance.workflow_id, advance.work_id, tree);

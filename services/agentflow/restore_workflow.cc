@@ -70,7 +70,6 @@ skald::Saga<TakeCheckpoint> checkpoint_saga(const OutsideHandle& outside) {
       .nothing_to_undo()
       .holds("workflow", &TakeCheckpoint::workflow_id, skald::exclusive, skald::wait_up_to(60s))
       .reads("workflow")
-      .reads("worktree")
       .commit()
       .each("take checkpoint", &TakeCheckpoint::trees,
             [outside](Remote&, TakeCheckpoint& taking, TreePlan& tree) {
@@ -100,8 +99,7 @@ skald::Saga<RestoreWorkflow> restore_saga(const OutsideHandle& outside) {
       .nothing_to_undo()
       .holds("workflow", &RestoreWorkflow::workflow_id, skald::exclusive, skald::wait_up_to(60s))
       .writes("workflow", Guard::optimistic)
-      .reads("work")
-      .reads("worktree")
+      .reads("checkpoint")
       .commit()
       .each("take safety checkpoint", &RestoreWorkflow::trees,
             [outside](Remote&, RestoreWorkflow& restore, TreePlan& tree) {

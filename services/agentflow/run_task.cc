@@ -117,11 +117,8 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
 }
 
 void announce_start(Local& step, RunTask& run) {
-  const auto work = step->find<Work>(run.work_id);
-  if (!work) return;
-  const Tasks tasks = in_column<Tasks>(work->tasks);
-  const auto task = std::ranges::find(tasks, run.n, &Task::n);
-  if (task != tasks.end()) say(step.tx(), kAgentStarted, *work, *task);
+  say(step.tx(), kAgentStarted, run.work_id, run.work_id,
+      TaskEvent{run.workflow_id, run.work_id, run.n, run.run, std::nullopt});
 }
 
 }  // namespace
@@ -131,8 +128,8 @@ skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db
   return skald::Saga<RunTask>("agentflow.task")
       .local("assign", [outside](Local& step, RunTask& run) { assign(*outside, step, run); })
       .undo(fail_task)
-      .writes("work", Guard::optimistic)
-      .reads("workflow")
+      .writes("work", Guard::idempotency_key)  // the run's name: another attempt is left alone
+      .reads("plan")
       .remote("launch", [outside, &db](Remote&, RunTask& run) { launch(*outside, db, run); })
       .undo([outside](Remote&, RunTask& run) { outside->runs.stop(run.run, "its task was given up"); })
       .when(runs)
@@ -140,8 +137,7 @@ skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db
       .timeout(120s)
       .local("announce", announce_start)
       .nothing_to_undo()
-      .when(runs)
-      .reads("work");
+      .when(runs);
 }
 
 skald::Saga<StopAgent> stop_saga(const OutsideHandle& outside) {

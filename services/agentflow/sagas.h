@@ -87,7 +87,7 @@ BOOST_DESCRIBE_STRUCT(TreeRestore, (), (repository, path, branch, safety, commit
 
 struct RestoreWorkflow {
   std::string workflow_id, checkpoint_id, safety_id;
-  std::vector<TreePlan> trees = {};        // all of them: their safety checkpoint
+  std::vector<TreePlan> trees = {};  // all of them: their safety checkpoint
   std::vector<TreeRestore> restores = {};  // those that the checkpoint has
 };
 BOOST_DESCRIBE_STRUCT(RestoreWorkflow, (), (workflow_id, checkpoint_id, safety_id, trees, restores))

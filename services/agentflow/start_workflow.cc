@@ -112,7 +112,6 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
       .undo(back_to_created)
       .holds("workflow", &StartWorkflow::workflow_id, skald::exclusive, skald::wait_up_to(60s))
       .writes("workflow", Guard::optimistic)
-      .reads("git")
       .commit()
       .each("register at git", &StartWorkflow::gits,
             [](Local& step, StartWorkflow& start, Use& use) {
@@ -122,7 +121,7 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
             [](Local& step, StartWorkflow& start, Use& use) {
               if (use.added) release_use<Git>(step.tx(), start.workflow_id, use.id, "take back from git");
             })
-      .writes("git", Guard::row_lock)
+      .writes("git", Guard::commutative)
       .commit()
       .each("register at mcp server", &StartWorkflow::mcp_servers,
             [](Local& step, StartWorkflow& start, Use& use) {
@@ -132,11 +131,11 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
             [](Local& step, StartWorkflow& start, Use& use) {
               if (use.added) release_use<McpServer>(step.tx(), start.workflow_id, use.id, "take back from mcp server");
             })
-      .writes("mcp server", Guard::row_lock)
+      .writes("mcp server", Guard::commutative)
       .commit()
       .local("plan worktrees", plan_trees)
       .undo(forget_trees)
-      .writes("worktree", Guard::optimistic)
+      .writes("workflow", Guard::optimistic)
       .remote("make space", [outside](Remote&, StartWorkflow& start) { make_space(*outside, start); })
       .undo([](Remote&, StartWorkflow& start) { remove_space(start); })
       .each("add worktree", &StartWorkflow::trees,
@@ -149,7 +148,7 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
       .timeout(120s)
       .local("note worktrees", note_trees)
       .nothing_to_undo()  // their rows go with the plan's undo
-      .writes("worktree", Guard::optimistic)
+      .writes("workflow", Guard::optimistic)
       .local("start", begin_works)
       .nothing_to_undo()
       .writes("workflow", Guard::optimistic);

@@ -44,8 +44,8 @@ enum class WorkflowMove {
   work_failed,
   works_cancelled
 };
-BOOST_DESCRIBE_ENUM(WorkflowMove, start, pause, resume, cancel, remove, restore, integrate, checkpoint,
-                    resources_ready, compensated, work_begins, none_left, works_stopped, work_failed, works_cancelled)
+BOOST_DESCRIBE_ENUM(WorkflowMove, start, pause, resume, cancel, remove, restore, integrate, checkpoint, resources_ready,
+                    compensated, work_begins, none_left, works_stopped, work_failed, works_cancelled)
 
 enum class WorkStatus { PENDING, RUNNING, COMPLETED, FAILED, STOPPED, CANCELLED };
 BOOST_DESCRIBE_ENUM(WorkStatus, PENDING, RUNNING, COMPLETED, FAILED, STOPPED, CANCELLED)

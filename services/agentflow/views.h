@@ -129,8 +129,8 @@ struct WorkflowView {
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(WorkflowView, (),
-                      (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id, integration,
-                       created_at, updated_at, version))
+                      (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id,
+                       integration, created_at, updated_at, version))
 
 struct WorkView {
   std::string id, workflow_id, name;

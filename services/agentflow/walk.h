@@ -5,7 +5,10 @@
 
 namespace agentflow {
 
-// Ends every agent of the workflow that may still run, and waits until it is gone.
+// The runs of a work's agents, also those that have ended.
+void note_runs(const Work& work, std::vector<std::string>& runs);
+
+// Ends every agent of `runs` that still runs, and waits until it is gone.
 void add_stop(skald::Saga<WorkflowWalk>& saga, const OutsideHandle& outside);
 
 }  // namespace agentflow

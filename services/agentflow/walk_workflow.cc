@@ -12,9 +12,9 @@ using skald::Remote;
 
 constexpr skald::Duration kLook = 20ms;
 
-// The rule of one work; what it has become is said.
+// The rule of one work; what it has become is said, and its agents are noted.
 template <class Rule>
-void change_work(Local& step, const std::string& id, Rule&& rule) {
+void change_work(Local& step, WorkflowWalk& walk, const std::string& id, Rule&& rule) {
   if (!step->find<Work>(id)) return;
   WorkStatus before{};
   const Work work = skald::change<Work>(step.tx(), id, [&](Work& row) {
@@ -22,6 +22,7 @@ void change_work(Local& step, const std::string& id, Rule&& rule) {
     rule(row);
   });
   if (work.status != before) say(step.tx(), kWorkStatusChanged, work);
+  note_runs(work, walk.runs);
 }
 
 // The agent of a running task is on its way out; the task itself begins anew some day.
@@ -30,16 +31,16 @@ void let_go_of_agent(Work& work) {
     work.agent_status = AgentStatus::STOPPING;
 }
 
-void stop_work(Local& step, WorkflowWalk&, Use& work) {
-  change_work(step, work.id, [](Work& row) {
+void stop_work(Local& step, WorkflowWalk& walk, Use& work) {
+  change_work(step, walk, work.id, [](Work& row) {
     if (row.status != WorkStatus::RUNNING) return;
     row.status = WorkStatus::STOPPED;
     let_go_of_agent(row);
   });
 }
 
-void cancel_work(Local& step, WorkflowWalk&, Use& work) {
-  change_work(step, work.id, [](Work& row) {
+void cancel_work(Local& step, WorkflowWalk& walk, Use& work) {
+  change_work(step, walk, work.id, [](Work& row) {
     if (!allows(row.status, WorkStatus::CANCELLED)) return;
     row.status = WorkStatus::CANCELLED;
     let_go_of_agent(row);
@@ -47,8 +48,8 @@ void cancel_work(Local& step, WorkflowWalk&, Use& work) {
 }
 
 // Its agent is gone for sure: whoever stopped it has waited for that.
-void reset_work(Local& step, WorkflowWalk&, Use& work) {
-  change_work(step, work.id, [](Work& row) {
+void reset_work(Local& step, WorkflowWalk& walk, Use& work) {
+  change_work(step, walk, work.id, [](Work& row) {
     if (row.status != WorkStatus::STOPPED && row.status != WorkStatus::FAILED) return;
     row.status = WorkStatus::PENDING;
     row.agent_status = AgentStatus::IDLE;
@@ -72,13 +73,6 @@ void end_run(Outside& outside, const std::string& run, skald::Duration patience)
   }
 }
 
-void note_runs(Local& step, WorkflowWalk& walk) {
-  walk.runs.clear();
-  for (const Work& work : works_of(step.tx(), walk.workflow_id))
-    for (const Task& task : in_column<Tasks>(work.tasks))
-      if (task.run && !task.finished_at) walk.runs.push_back(*task.run);
-}
-
 auto into(WorkflowMove how) {
   return [how](Local& step, WorkflowWalk& walk) {
     const Workflow workflow = move(step.tx(), walk.workflow_id, how, [&](Workflow& row) {
@@ -86,7 +80,7 @@ auto into(WorkflowMove how) {
       row.cancel_wanted = false;
       if (how == WorkflowMove::resume) row.error.reset();
     });
-    walk.works.clear();
+    walk.works.clear(), walk.runs.clear();
     for (const std::string& id : in_column<Ids>(workflow.work_ids)) walk.works.push_back({id});
     if (how == WorkflowMove::resume) say(step.tx(), kWorkflowResumed, workflow);
   };
@@ -94,11 +88,14 @@ auto into(WorkflowMove how) {
 
 }  // namespace
 
+void note_runs(const Work& work, std::vector<std::string>& runs) {
+  for (const Task& task : in_column<Tasks>(work.tasks))
+    for (int attempt = 1; attempt <= task.attempt; ++attempt)
+      runs.push_back(work.id + "." + std::to_string(task.n) + "." + std::to_string(attempt));
+}
+
 void add_stop(skald::Saga<WorkflowWalk>& saga, const OutsideHandle& outside) {
-  saga.local("note agents", note_runs)
-      .nothing_to_undo()
-      .reads("work")
-      .remote("end agents",
+  saga.remote("end agents",
               [outside](Remote& step, WorkflowWalk& walk) {
                 for (const std::string& run : walk.runs) end_run(*outside, run, step.timeout());
               })
