@@ -133,12 +133,12 @@ void BookingClients::operate() {
         replay_dead(service, unit);
         return;
       }
-      const auto gone = unit.db().write_result("retention", [&](Transaction& tx) {
-        return tables::outbox::forget_completed(tx, tx.now() - stage_.plan.options.retention, 50);
+      // Told before the commit: the process may die right behind it.
+      unit.db().write("retention", [&](Transaction& tx) {
+        if (tables::outbox::forget_completed(tx, tx.now() - stage_.plan.options.retention, 50) == 0) return;
+        stage_.markers.hit(Marker::retention);
+        ledger_.forgets(service);
       });
-      if (gone == 0) return;
-      stage_.markers.hit(Marker::retention);
-      ledger_.forgets(service);
     } catch (const Error& error) {
       stage_.trace.note(stage_.now(), {"  operator told", error.code()});
     }
