@@ -14,7 +14,9 @@ constexpr std::string_view kComponentsBefore = R"json({
 constexpr std::string_view kComponentsAfter =
     R"json("Problem":{"type":"object","properties":{"type":{"type":"string"},"title":{"type":"string"},
 "status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string","pattern":"^[A-Z][A-Z0-9_]*$"},
-"instance":{"type":"string"},"retryAfterSeconds":{"type":"integer"}},"required":["type","title","status","detail","code","instance"]}},
+"instance":{"type":"string"},"retryAfterSeconds":{"type":"integer"},
+"state":{"type":"string","description":"of what is in the wrong state"},
+"allowed":{"type":"array","description":"what it would take in that state","items":{"type":"string"}}},"required":["type","title","status","detail","code","instance"]}},
 "responses":{"Problem":{"description":"Refused or failed; `code` says why","headers":{"Retry-After":{"schema":{"type":"integer"}}},
 "content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}}},
 "parameters":{
