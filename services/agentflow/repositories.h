@@ -11,7 +11,7 @@
 // | git takes too long; another process holds the lock  | Unavailable GIT_TIMEOUT, GIT_BUSY                   |
 // | git is killed; a folder cannot be removed or made   | Unavailable GIT_KILLED, FOLDER_STAYS                |
 // | a name or path that git could misread               | Invalid BAD_BRANCH, BAD_CHECKPOINT, BAD_COMMIT,     |
-// |                                                     | BAD_PATH, BAD_REMOTE, BAD_MESSAGE                   |
+// |                                                     | BAD_PATH, BAD_REMOTE, BAD_COMMIT_MESSAGE                   |
 // | a worktree's folder or branch is somebody else's    | Refused TREE_TAKEN, BRANCH_TAKEN                    |
 // | a person has the workflow's branch checked out      | Refused BRANCH_IN_USE                               |
 //

@@ -109,12 +109,12 @@ void check_remote(const std::string& remote) {
 
 void check_message(const std::string& message) {
   if (message.size() > kMessageMax || message.find('\0') != message.npos)
-    throw skald::Invalid("BAD_MESSAGE", "a commit's message has at most 64 KiB and no NUL; shorten it");
+    throw skald::Invalid("BAD_COMMIT_MESSAGE", "a commit's message has at most 64 KiB and no NUL; shorten it");
 }
 
 void check_integration_id(const std::string& id) {
   if (id.size() > kRefNameMax || skald::has_controls(id))
-    throw skald::Invalid("BAD_MESSAGE", "an integration's id has at most 200 bytes and no control characters");
+    throw skald::Invalid("BAD_COMMIT_MESSAGE", "an integration's id has at most 200 bytes and no control characters");
 }
 
 }  // namespace agentflow

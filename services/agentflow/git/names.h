@@ -18,9 +18,9 @@ void check_path(const std::string& path);
 // A URL (https, ssh, git, file), host:path, or an absolute folder: BAD_REMOTE. The rest is refused because git runs
 // programs for it (ext::), takes it for an option, or sends passwords in the clear (http).
 void check_remote(const std::string& remote);
-// Text of a commit: BAD_MESSAGE where it is too long or holds a NUL.
+// Text of a commit: BAD_COMMIT_MESSAGE where it is too long or holds a NUL.
 void check_message(const std::string& message);
-// An integration's id goes into a line of the commit: BAD_MESSAGE.
+// An integration's id goes into a line of the commit: BAD_COMMIT_MESSAGE.
 void check_integration_id(const std::string& id);
 
 }  // namespace agentflow
