@@ -22,14 +22,12 @@ inline constexpr std::string_view kGitCreated = "agentflow.git-created", kGitDel
                                   kWorkflowCompleted = "agentflow.workflow-completed",
                                   kWorkflowCancelled = "agentflow.workflow-cancelled",
                                   kWorkflowDeleted = "agentflow.workflow-deleted",
-                                  kGitRefsUpdated = "agentflow.workflow-git-refs-updated",
                                   kWorkStarted = "agentflow.work-started",
                                   kWorkStatusChanged = "agentflow.work-status-changed",
                                   kWorkCompleted = "agentflow.work-completed",
                                   kTreeCreated = "agentflow.work-tree-created",
                                   kTreeStatusChanged = "agentflow.work-tree-status-changed",
                                   kCheckpointCreated = "agentflow.checkpoint-created",
-                                  kReportCompleted = "agentflow.report-completed",
                                   kAgentStarted = "agentflow.agent-started", kAgentEnded = "agentflow.agent-ended",
                                   kAgentError = "agentflow.agent-error", kTaskCompleted = "agentflow.task-completed";
 
@@ -70,11 +68,6 @@ struct AgentEnded {
   skald::RunEnd end;
 };
 BOOST_DESCRIBE_STRUCT(AgentEnded, (), (run, end))
-
-struct Removed {
-  std::string id;
-};
-BOOST_DESCRIBE_STRUCT(Removed, (), (id))
 
 template <class Payload>
 void say(skald::Transaction& tx, std::string_view type, const std::string& key, const std::string& subject,
