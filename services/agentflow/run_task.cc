@@ -97,7 +97,20 @@ void write_file(const std::string& path, const std::string& text) {
   std::filesystem::rename(beside, path);
 }
 
+// Whether the work still runs this attempt. It may have been stopped since it was assigned, and who stopped it found
+// nothing to end yet.
+bool is_wanted(skald::Database& db, const RunTask& run) {
+  return db.read_result([&](skald::Transaction& tx) {
+    const auto work = tx.find<Work>(run.work_id);
+    if (!work || work->status != WorkStatus::RUNNING) return false;
+    const Tasks tasks = in_column<Tasks>(work->tasks);
+    const auto task = std::ranges::find(tasks, run.n, &Task::n);
+    return task != tasks.end() && task->run == run.run;
+  });
+}
+
 void launch(Outside& outside, skald::Database& db, const RunTask& run) {
+  if (!is_wanted(db, run)) return;
   if (const auto seen = outside.runs.look(run.run); seen && (seen->pid != 0 || seen->end)) return;
   const std::vector<McpAddress> servers = addresses(db, run.mcp_servers);
   if (outside.options.greet_mcp_servers)
@@ -114,6 +127,7 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
                                                .work_id = run.work_id,
                                                .n = run.n,
                                                .attempt = run.attempt}));
+  if (!is_wanted(db, run)) outside.runs.stop(run.run, "its work was stopped while it was being started");
 }
 
 void announce_start(Local& step, RunTask& run) {
