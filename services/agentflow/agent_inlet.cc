@@ -22,13 +22,14 @@ void wait_for(skald::Duration longest, int own, std::span<const int> wake) {
 
 }  // namespace
 
-AgentInlet::AgentInlet(skald::Env env, skald::Runs& runs, Land land) : env_(env), runs_(runs), land_(std::move(land)) {}
+AgentInlet::AgentInlet(skald::Env env, Agents& agents, Land land)
+    : env_(env), agents_(agents), land_(std::move(land)) {}
 
 void AgentInlet::set_partitions(std::uint64_t mask) {
   if (mask == mask_) return;
   mask_ = mask;
   live_.clear();
-  for (const std::string& run : runs_.list())
+  for (const std::string& run : agents_.list())
     if (!landed_.contains(run)) live_.insert(run);
 }
 
@@ -42,11 +43,11 @@ void AgentInlet::poll(skald::Duration wait, std::span<const int> wake) {
                         "\"error\":" + skald::to_json(std::string(error.what())));
     up_ = false;
   }
-  if (wait > skald::Duration::zero()) wait_for(wait, runs_.fd(), wake);
+  if (wait > skald::Duration::zero()) wait_for(wait, agents_.fd(), wake);
 }
 
 void AgentInlet::look_at_all() {
-  for (const std::string& run : runs_.changed())
+  for (const std::string& run : agents_.changed())
     if (!landed_.contains(run)) live_.insert(run);
   const std::vector<std::string> live(live_.begin(), live_.end());
   for (const std::string& run : live) look_at(run);
@@ -59,7 +60,7 @@ void AgentInlet::look_at(const std::string& run) {
     return;
   }
   if ((mask_ >> skald::partition_of(name->work_id) & 1) == 0) return;
-  const auto view = runs_.look(run);
+  const auto view = agents_.look(run);
   if (!view) live_.erase(run);
   if (!view || !view->end) return;
   const skald::Message message{{.id = "agent-ended/" + run,

@@ -8,16 +8,16 @@
 #include <span>
 #include <string>
 
+#include "agentflow/agents.h"
 #include "skald/bus.h"
-#include "skald/process.h"
 
 namespace agentflow {
 
 class AgentInlet final : public skald::Inlet {
  public:
   using Land = std::function<void(std::span<const skald::Message>)>;
-  // What `runs` and `env` refer to outlives it.
-  AgentInlet(skald::Env env, skald::Runs& runs, Land land);
+  // What `agents` and `env` refer to outlives it.
+  AgentInlet(skald::Env env, Agents& agents, Land land);
 
   void set_partitions(std::uint64_t mask) override;
   void poll(skald::Duration wait, std::span<const int> wake = {}) override;
@@ -30,7 +30,7 @@ class AgentInlet final : public skald::Inlet {
   void look_at(const std::string& run);
 
   skald::Env env_;
-  skald::Runs& runs_;
+  Agents& agents_;
   Land land_;
   std::uint64_t mask_ = 0;
   bool up_ = true;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "agentflow/agents.h"
 #include "agentflow/repositories.h"
 #include "skald/database.h"
 #include "skald/engine.h"
@@ -34,9 +35,9 @@ struct Preset {
 };
 
 struct Options {
-  std::string folder;                            // of clones, spaces and runs
+  std::string folder;                            // of clones and spaces
   std::shared_ptr<Repositories> repositories;
-  std::vector<std::string> supervisor;           // the command that calls skald::supervise()
+  std::shared_ptr<Agents> agents;                // supervised_agents(), or a simulator's
   std::map<std::string, Preset> presets;         // beside `shell`, which runs the task's text as a script
   skald::Variables variables = {};               // of this process, for the allow-list of presets
   int agents_max = 8;                            // at once, in all

@@ -42,7 +42,7 @@ void remove_tree(Repositories& repositories, const WorkflowWalk& walk, const Tre
 }
 
 void remove_files(Outside& outside, const WorkflowWalk& walk) {
-  for (const std::string& run : walk.runs) outside.runs.forget(run);
+  for (const std::string& run : walk.runs) outside.agents().forget(run);
   std::error_code error;
   std::filesystem::remove_all(outside.space_of(walk.workflow_id), error);
   if (error)

@@ -36,11 +36,8 @@ inline constexpr std::string_view kTopic = "agentflow";  // published when somet
 struct Outside {
   skald::Env env;
   Options options;
-  skald::Runs runs;
 
-  Outside(skald::Env handed, Options given)
-      : env(handed), options(std::move(given)), runs(env.clock, options.folder + "/runs", options.supervisor) {}
-
+  Agents& agents() const { return *options.agents; }
   std::string space_of(const std::string& workflow_id) const { return options.folder + "/spaces/" + workflow_id; }
   std::string clone_of(const std::string& git_id) const { return options.folder + "/clones/" + git_id; }
 };

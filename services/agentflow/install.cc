@@ -55,14 +55,14 @@ void add_sagas(skald::Sagas& to, const Sagas& sagas) {
 std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skald::Env env, Options options) {
   engine.database().migrate("agentflow", migrations());
   std::filesystem::create_directories(options.folder);
-  const auto outside = std::make_shared<Outside>(env, std::move(options));
+  const auto outside = std::make_shared<Outside>(Outside{env, std::move(options)});
   const auto flow = std::make_shared<const Flow>(Flow{engine, env, outside, make_sagas(outside, engine.database())});
   add_sagas(engine.sagas(), flow->sagas);
   add_consumers(flow);
   auto installed = std::make_shared<Installed>();
   installed->flow = flow;
   installed->inlet = std::make_unique<AgentInlet>(
-      env, outside->runs, [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
+      env, outside->agents(), [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
   engine.receive(*installed->inlet);
   add_git_paths(flow, router);
   add_mcp_paths(flow, router);

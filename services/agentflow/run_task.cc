@@ -111,23 +111,23 @@ bool is_wanted(skald::Database& db, const RunTask& run) {
 
 void launch(Outside& outside, skald::Database& db, const RunTask& run) {
   if (!is_wanted(db, run)) return;
-  if (const auto seen = outside.runs.look(run.run); seen && (seen->pid != 0 || seen->end)) return;
+  if (const auto seen = outside.agents().look(run.run); seen && (seen->pid != 0 || seen->end)) return;
   const std::vector<McpAddress> servers = addresses(db, run.mcp_servers);
   if (outside.options.greet_mcp_servers)
     for (const McpAddress& server : servers) greet(outside.env, server, run.folder, kGreetingMax);
   const std::string mcp_file = run.space + "/" + run.work_id + ".mcp.json";
   write_file(mcp_file, mcp_config(servers));
-  outside.runs.start(spec_of(outside.options, {.run = run.run,
-                                               .agent = run.agent,
-                                               .prompt = run.prompt,
-                                               .folder = run.folder,
-                                               .space = run.space,
-                                               .mcp_file = mcp_file,
-                                               .workflow_id = run.workflow_id,
-                                               .work_id = run.work_id,
-                                               .n = run.n,
-                                               .attempt = run.attempt}));
-  if (!is_wanted(db, run)) outside.runs.stop(run.run, "its work was stopped while it was being started");
+  outside.agents().start(spec_of(outside.options, {.run = run.run,
+                                                   .agent = run.agent,
+                                                   .prompt = run.prompt,
+                                                   .folder = run.folder,
+                                                   .space = run.space,
+                                                   .mcp_file = mcp_file,
+                                                   .workflow_id = run.workflow_id,
+                                                   .work_id = run.work_id,
+                                                   .n = run.n,
+                                                   .attempt = run.attempt}));
+  if (!is_wanted(db, run)) outside.agents().stop(run.run, "its work was stopped while it was being started");
 }
 
 void announce_start(Local& step, RunTask& run) {
@@ -145,7 +145,7 @@ skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db
       .writes("work", Guard::idempotency_key)  // the run's name: another attempt is left alone
       .reads("plan")
       .remote("launch", [outside, &db](Remote&, RunTask& run) { launch(*outside, db, run); })
-      .undo([outside](Remote&, RunTask& run) { outside->runs.stop(run.run, "its task was given up"); })
+      .undo([outside](Remote&, RunTask& run) { outside->agents().stop(run.run, "its task was given up"); })
       .when(runs)
       .retry(3, 500ms)
       .timeout(120s)
@@ -156,7 +156,7 @@ skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db
 
 skald::Saga<StopAgent> stop_saga(const OutsideHandle& outside) {
   return skald::Saga<StopAgent>("agentflow.stop-agent")
-      .remote("stop", [outside](Remote&, StopAgent& agent) { outside->runs.stop(agent.run, agent.why); })
+      .remote("stop", [outside](Remote&, StopAgent& agent) { outside->agents().stop(agent.run, agent.why); })
       .forward_only();
 }
 

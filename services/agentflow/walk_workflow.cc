@@ -64,8 +64,8 @@ void reset_work(Local& step, WorkflowWalk& walk, Use& work) {
 // Says so to the agent that runs and looks until it is gone.
 void end_run(Outside& outside, const std::string& run, skald::Duration patience) {
   const skald::Instant end = outside.env.clock.steady() + patience;
-  for (outside.runs.stop(run, "its work was stopped");;) {
-    const auto seen = outside.runs.look(run);
+  for (outside.agents().stop(run, "its work was stopped");;) {
+    const auto seen = outside.agents().look(run);
     if (!seen || seen->end || seen->pid == 0) return;
     if (outside.env.clock.steady() >= end)
       throw skald::Unavailable("AGENT_LIVES", "an agent was told to end and still runs: " + run);

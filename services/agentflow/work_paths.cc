@@ -77,7 +77,7 @@ std::int64_t offset_of(const Request& request) {
 Response output(const Flow& flow, const Request& request) {
   const Task task = flow.db().read_result([&](Transaction& tx) { return task_named(tx, request); });
   Response response =
-      Response::text(task.run ? flow.outside->runs.output(*task.run, offset_of(request), kOutputMax) : "");
+      Response::text(task.run ? flow.outside->agents().output(*task.run, offset_of(request), kOutputMax) : "");
   response.content_type = "application/octet-stream";  // an agent's bytes are nobody's page
   return response;
 }
@@ -89,7 +89,7 @@ Response agents(const Flow& flow) {
       [](Transaction& tx) { return tx.select<Work>("WHERE status = 'RUNNING' ORDER BY id LIMIT 1000"); });
   for (const Work& work : works)
     for (const Task& task : in_column<Tasks>(work.tasks)) {
-      const auto run = task.run && !task.finished_at ? flow.outside->runs.look(*task.run) : std::nullopt;
+      const auto run = task.run && !task.finished_at ? flow.outside->agents().look(*task.run) : std::nullopt;
       if (run && !run->end)
         out.running.push_back({run->id, work.id, task.n, run->pid, run->started_at, run->output_bytes});
     }

@@ -238,17 +238,18 @@ void Installation::add_order(Env env, const cli::Settings& settings, Purpose pur
 
 // Agents run where their workflow's files are: processes that share a database share the data folder, too.
 void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& unit, const Publish& publish) {
-  agentflow_ =
-      agentflow::install(*unit.engine, *routes_, env,
-                         {.folder = (fs::absolute(settings.text("data")) / "agentflow").lexically_normal().string(),
-                          .repositories = agentflow::git_repositories(env, settings.duration("agentflow.git_timeout")),
-                          .supervisor = {"/proc/self/exe", "agent-run"},
-                          .presets = agent_presets(settings.text("agentflow.agents")),
-                          .variables = own_variables(),
-                          .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),
-                          .greet_mcp_servers = !settings.enabled("agentflow.skip_mcp_check"),
-                          .pause = [](Duration time) { runtime::Wakeup().wait(time); },
-                          .publish = publish});
+  const fs::path folder = (fs::absolute(settings.text("data")) / "agentflow").lexically_normal();
+  agentflow_ = agentflow::install(
+      *unit.engine, *routes_, env,
+      {.folder = folder.string(),
+       .repositories = agentflow::git_repositories(env, settings.duration("agentflow.git_timeout")),
+       .agents = agentflow::supervised_agents(env.clock, (folder / "runs").string(), {"/proc/self/exe", "agent-run"}),
+       .presets = agent_presets(settings.text("agentflow.agents")),
+       .variables = own_variables(),
+       .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),
+       .greet_mcp_servers = !settings.enabled("agentflow.skip_mcp_check"),
+       .pause = [](Duration time) { runtime::Wakeup().wait(time); },
+       .publish = publish});
 }
 
 void Installation::add_booking(Env env, const cli::Settings& settings, Purpose purpose, Publish publish) {

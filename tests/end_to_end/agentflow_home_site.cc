@@ -73,11 +73,12 @@ AgentflowHomeTest::AgentflowHomeTest() {
   http::migrate_api_keys(**db_);
   routes_ = std::make_unique<http::Routes>(
       env_, http::Authenticator(env_, "a secret of some length", http::Authenticator::Tokenless::admin), "test");
-  agentflow::Options options{.folder = folder_ + "/flow",
-                             .repositories = {},
-                             .supervisor = {built::kProgram, "agent-run"},
-                             .presets = {},
-                             .variables = {{"PATH", "/usr/bin:/bin"}}};
+  agentflow::Options options{
+      .folder = folder_ + "/flow",
+      .repositories = {},
+      .agents = agentflow::supervised_agents(*clock_, folder_ + "/flow/runs", {built::kProgram, "agent-run"}),
+      .presets = {},
+      .variables = {{"PATH", "/usr/bin:/bin"}}};
   options.repositories = std::make_shared<MeddledRepositories>(
       agentflow::git_repositories(env_, 60s),
       [this](const std::string& what, const Tree& tree, const std::string& commit) {

@@ -56,7 +56,8 @@ void AgentflowTest::open() {
   service_ = agentflow::install(*engine_, *routes_, env_,
                                 {.folder = (folder_.path() / "flow").string(),
                                  .repositories = agentflow::git_repositories(env_, 60s),
-                                 .supervisor = {built::kProgram, "agent-run"},
+                                 .agents = agentflow::supervised_agents(
+                                     *clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"}),
                                  .presets = {},
                                  .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
                                  .agents_max = agents_max_,
