@@ -1,20 +1,14 @@
 #include "agentflow/checkpoints.h"
 
 #include "agentflow/events.h"
+#include "agentflow/trees.h"
 
 namespace agentflow {
 
 std::vector<TreePlan> ready_trees(skald::Transaction& tx, const std::string& workflow_id) {
   std::vector<TreePlan> out;
   for (const WorkTree& tree : trees_of(tx, workflow_id))
-    if (tree.status == TreeStatus::READY)
-      out.push_back({.git_id = tree.git_id,
-                     .repository = tree.repository,
-                     .path = tree.path,
-                     .branch = tree.branch,
-                     .base_branch = tree.base_branch,
-                     .base = tree.base.value_or(""),
-                     .commit = ""});
+    if (tree.status == TreeStatus::READY) out.push_back(plan_of(tree));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include "agentflow/events.h"
 #include "agentflow/listing.h"
 #include "agentflow/task_end.h"
+#include "agentflow/trees.h"
 
 namespace agentflow {
 namespace {
@@ -13,7 +14,7 @@ using skald::Transaction;
 void begin_next(const Flow& flow, Transaction& tx, const Message& message) {
   const auto event = payload_of<WorkflowEvent>(message);
   flow.engine.sagas().start_in(
-      tx, flow.sagas.next, NextWork{event.workflow_id, {}},
+      tx, flow.sagas.next, NextWork{event.workflow_id},
       {.key = event.workflow_id, .on_duplicate = skald::OnDuplicate::allow, .traceparent = message.event.traceparent});
 }
 
@@ -38,7 +39,17 @@ void begin_next_task(const Flow& flow, Transaction& tx, const Message& message) 
   begin_task(flow, tx, payload_of<TaskEvent>(message).work_id);
 }
 
-void note_work_status(Transaction& tx, const Message& message) {
+// Worktrees that a modification has taken out are in use until the work has ended. Where it ends well, the next work
+// settles them.
+void settle_after(const Flow& flow, Transaction& tx, const Workflow& workflow, WorkStatus status) {
+  const bool ended_badly =
+      status == WorkStatus::FAILED || status == WorkStatus::STOPPED || status == WorkStatus::CANCELLED;
+  if (!ended_badly || !has_unsettled_trees(tx, workflow)) return;
+  flow.engine.sagas().start_in(tx, flow.sagas.settle, SettleTrees{workflow.id, {}, {}},
+                               {.key = workflow.id, .on_duplicate = skald::OnDuplicate::allow});
+}
+
+void note_work_status(const Flow& flow, Transaction& tx, const Message& message) {
   const auto event = payload_of<WorkEvent>(message);
   if (!tx.find<Workflow>(event.workflow_id)) return;
   bool fails = false;
@@ -51,6 +62,7 @@ void note_work_status(Transaction& tx, const Message& message) {
     row.error = event.error;
   });
   if (fails) say(tx, kWorkflowFailed, workflow);
+  settle_after(flow, tx, workflow, event.status);
 }
 
 // An older version than the one that was heard of is no news: release and creation may follow each other.
@@ -126,7 +138,7 @@ void add_consumers(const FlowHandle& flow) {
   hear(kWorkflowCompleted, release);
   hear(kWorkflowCancelled, release);
   hear(kWorkStarted, begin_work);
-  hear(kWorkStatusChanged, without_flow(note_work_status));
+  hear(kWorkStatusChanged, note_work_status);
   hear(kTreeCreated, without_flow(note_tree_status));
   hear(kTreeStatusChanged, without_flow(note_tree_status));
   hear(kAgentStarted, note_agent);

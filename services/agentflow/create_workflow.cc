@@ -23,18 +23,24 @@ Plan plan_of(Transaction& tx, const NewWorkflow& asked) {
 }
 
 Work work_of(const Workflow& workflow, const std::string& id, std::int64_t position, const NewWork& asked) {
-  Tasks tasks;
-  for (const NewTask& task : asked.tasks)
-    tasks.push_back({.n = static_cast<int>(tasks.size()) + 1, .prompt = task.prompt, .agent = task.agent});
   return {.id = id,
           .workflow_id = workflow.id,
           .name = asked.name,
           .position = position,
           .mcp_server_refs = as_column(asked.mcp_server_refs.value_or(Ids{})),
-          .tasks = as_column(tasks),
+          .tasks = as_column(tasks_of(asked.tasks)),
           .wants_report = asked.wants_report.value_or(false),
           .error = {},
           .version = 0};
+}
+
+}  // namespace
+
+Tasks tasks_of(const std::vector<NewTask>& asked) {
+  Tasks tasks;
+  for (const NewTask& task : asked)
+    tasks.push_back({.n = static_cast<int>(tasks.size()) + 1, .prompt = task.prompt, .agent = task.agent});
+  return tasks;
 }
 
 void refuse_unknown_agents(const Flow& flow, const Plan& plan) {
@@ -47,8 +53,6 @@ void refuse_unknown_agents(const Flow& flow, const Plan& plan) {
     for (const NewTask& task : work.tasks)
       if (task.agent) refuse_unknown_agent(*task.agent);
 }
-
-}  // namespace
 
 void refuse_unknown(Transaction& tx, const Plan& plan) {
   for (const GitRef& ref : plan.git_refs)
@@ -70,7 +74,6 @@ WorkflowView create_workflow(const Flow& flow, Transaction& tx, const NewWorkflo
                     .git_refs = as_column(plan.git_refs),
                     .error = {},
                     .saga_id = {},
-                    .integration = {},
                     .created_at = tx.now(),
                     .updated_at = tx.now(),
                     .version = 0};

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "agentflow/events.h"
+#include "agentflow/trees.h"
 #include "agentflow/use.h"
 #include "agentflow/walk.h"
 
@@ -16,29 +17,12 @@ using skald::Remote;
 void begin_deletion(Local& step, WorkflowWalk& walk) {
   const Workflow workflow =
       move(step.tx(), walk.workflow_id, WorkflowMove::remove, [&](Workflow& row) { row.saga_id = step.saga_id(); });
-  walk.gits = git_uses(workflow);
+  walk.gits = git_uses(step.tx(), workflow);
   walk.mcp_servers = mcp_uses(step.tx(), workflow.id);
   walk.runs.clear();
   for (const Work& work : works_of(step.tx(), workflow.id)) note_runs(work, walk.runs);
   walk.trees.clear();
-  for (const WorkTree& tree : trees_of(step.tx(), workflow.id))
-    walk.trees.push_back({.git_id = tree.git_id,
-                          .repository = tree.repository,
-                          .path = tree.path,
-                          .branch = tree.branch,
-                          .base_branch = {},
-                          .base = "",
-                          .commit = ""});
-}
-
-// A repository that has vanished has nothing of ours left.
-void remove_tree(Repositories& repositories, const WorkflowWalk& walk, const TreePlan& tree) {
-  try {
-    repositories.remove_tree({tree.repository, tree.path, tree.branch});
-    repositories.drop_checkpoints(tree.repository, walk.workflow_id);
-  } catch (const skald::Refused& refused) {
-    if (refused.code() != "NO_REPOSITORY") throw;
-  }
+  for (const WorkTree& tree : trees_of(step.tx(), workflow.id)) walk.trees.push_back(plan_of(tree));
 }
 
 void remove_files(Outside& outside, const WorkflowWalk& walk) {
@@ -86,9 +70,7 @@ skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside) {
       .commit();
   add_stop(saga, outside);
   saga.each("remove worktree", &WorkflowWalk::trees,
-            [outside](Remote&, WorkflowWalk& walk, TreePlan& tree) {
-              remove_tree(*outside->options.repositories, walk, tree);
-            })
+            [outside](Remote&, WorkflowWalk& walk, TreePlan& tree) { remove_tree(*outside, walk.workflow_id, tree); })
       .timeout(120s)
       .remote("remove files", [outside](Remote&, WorkflowWalk& walk) { remove_files(*outside, walk); });
   return add_releases(saga)
@@ -104,7 +86,7 @@ skald::Saga<WorkflowWalk> release_saga() {
              [](Local& step, WorkflowWalk& walk) {
                const auto workflow = step->find<Workflow>(walk.workflow_id);
                if (!workflow) return;  // its deletion has released everything
-               walk.gits = git_uses(*workflow);
+               walk.gits = git_uses(step.tx(), *workflow);
                walk.mcp_servers = mcp_uses(step.tx(), walk.workflow_id);
              })
       .reads("plan")

@@ -22,6 +22,7 @@ inline constexpr std::string_view kGitCreated = "agentflow.git-created", kGitDel
                                   kWorkflowCompleted = "agentflow.workflow-completed",
                                   kWorkflowCancelled = "agentflow.workflow-cancelled",
                                   kWorkflowDeleted = "agentflow.workflow-deleted",
+                                  kGitRefsUpdated = "agentflow.workflow-git-refs-updated",
                                   kWorkStarted = "agentflow.work-started",
                                   kWorkStatusChanged = "agentflow.work-status-changed",
                                   kWorkCompleted = "agentflow.work-completed",

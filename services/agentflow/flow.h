@@ -68,6 +68,7 @@ inline Workflow move(skald::Transaction& tx, const std::string& id, WorkflowMove
 
 std::vector<Work> works_of(skald::Transaction& tx, const std::string& workflow_id);
 std::vector<WorkTree> trees_of(skald::Transaction& tx, const std::string& workflow_id);
+bool has_running_work(skald::Transaction& tx, const std::string& workflow_id);
 inline Tree tree_of(const WorkTree& row) { return {row.repository, row.path, row.branch}; }
 // Those that any work of it refers to, sorted.
 Ids mcp_servers_of(const std::vector<Work>& works);
@@ -79,6 +80,7 @@ void add_git_paths(const FlowHandle& flow, skald::Router& router);
 void add_mcp_paths(const FlowHandle& flow, skald::Router& router);
 void add_template_paths(const FlowHandle& flow, skald::Router& router);
 void add_workflow_paths(const FlowHandle& flow, skald::Router& router);
+void add_modify_path(const FlowHandle& flow, skald::Router& router);
 void add_work_paths(const FlowHandle& flow, skald::Router& router);
 void add_checkpoint_paths(const FlowHandle& flow, skald::Router& router);
 void add_integrate_path(const FlowHandle& flow, skald::Router& router);

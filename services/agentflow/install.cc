@@ -14,13 +14,16 @@ struct Installed {
 };
 
 Sagas make_sagas(const OutsideHandle& outside, skald::Database& db) {
-  const skald::Saga<NextWork> next = next_saga();
+  const skald::Saga<SettleTrees> settle = settle_saga(outside);
+  const skald::Saga<NextWork> next = next_saga(settle);
   return {.start = start_saga(outside),
           .pause = pause_saga(outside),
           .resume = resume_saga(),
           .cancel = cancel_saga(outside),
           .remove = delete_saga(outside),
           .release = release_saga(),
+          .settle = settle,
+          .modify = modify_saga(outside, settle),
           .next = next,
           .advance = advance_saga(outside, next),
           .checkpoint = checkpoint_saga(outside),
@@ -39,6 +42,8 @@ void add_sagas(skald::Sagas& to, const Sagas& sagas) {
   to.add(sagas.cancel);
   to.add(sagas.remove);
   to.add(sagas.release);
+  to.add(sagas.settle);
+  to.add(sagas.modify);
   to.add(sagas.next);
   to.add(sagas.advance);
   to.add(sagas.checkpoint);
@@ -68,6 +73,7 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   add_mcp_paths(flow, router);
   add_template_paths(flow, router);
   add_workflow_paths(flow, router);
+  add_modify_path(flow, router);
   add_work_paths(flow, router);
   add_checkpoint_paths(flow, router);
   add_integrate_path(flow, router);

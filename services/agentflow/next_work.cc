@@ -1,6 +1,7 @@
 // The next work of a workflow, and what stands between two works: the checkpoint.
 #include "agentflow/checkpoints.h"
 #include "agentflow/events.h"
+#include "agentflow/trees.h"
 #include "agentflow/use.h"
 
 namespace agentflow {
@@ -28,8 +29,10 @@ bool all_done(const Workflow& workflow) {
 
 void choose(Local& step, NextWork& next) {
   next.work_id.reset();
+  next.unsettled = false;
   const auto workflow = step->find<Workflow>(next.workflow_id);
   if (!workflow || !allows(workflow->status, WorkflowMove::work_begins)) return;
+  next.unsettled = has_unsettled_trees(step.tx(), *workflow);
   if (all_done(*workflow)) {
     say(step.tx(), kWorkflowCompleted, move(step.tx(), workflow->id, WorkflowMove::none_left));
     return;
@@ -39,11 +42,30 @@ void choose(Local& step, NextWork& next) {
     move(step.tx(), workflow->id, WorkflowMove::work_begins);
 }
 
+// The work does not begin without all of its worktrees; the workflow waits for a person then.
+bool fails_for_a_tree(Local& step, const Workflow& workflow) {
+  const auto trees = trees_of(step.tx(), workflow.id);
+  const auto missing = std::ranges::find(trees, TreeStatus::FAILED, &WorkTree::status);
+  if (missing == trees.end()) return false;
+  say(step.tx(), kWorkflowFailed, move(step.tx(), workflow.id, WorkflowMove::work_failed, [&](Workflow& row) {
+        row.error = "the worktree of git " + missing->git_id + " cannot be made: " + missing->error.value_or("");
+      }));
+  return true;
+}
+
+std::string folder_of(Local& step, const Workflow& workflow) {
+  const auto refs = in_column<std::vector<GitRef>>(workflow.git_refs);
+  return skald::found<WorkTree>(step.tx(), tree_id(workflow.id, refs.at(0).git_id)).path;
+}
+
 void begin_work(Local& step, NextWork& next) {
+  const Workflow workflow = skald::found<Workflow>(step.tx(), next.workflow_id);
   const auto work = step->find<Work>(*next.work_id);
   if (!work || work->status != WorkStatus::PENDING) return;
-  const Work begun = skald::change<Work>(step.tx(), work->id, [](Work& row) {
+  if (next.unsettled && fails_for_a_tree(step, workflow)) return;
+  const Work begun = skald::change<Work>(step.tx(), work->id, [&](Work& row) {
     row.status = WorkStatus::RUNNING;
+    row.folder = folder_of(step, workflow);
     row.error.reset();
   });
   say(step.tx(), kWorkStatusChanged, begun);
@@ -52,15 +74,20 @@ void begin_work(Local& step, NextWork& next) {
 
 }  // namespace
 
-skald::Saga<NextWork> next_saga() {
+skald::Saga<NextWork> next_saga(const skald::Saga<SettleTrees>& settle) {
   return skald::Saga<NextWork>("agentflow.next")
       .local("choose work", choose)
       .holds("workflow", &NextWork::workflow_id, skald::exclusive, skald::wait_up_to(24h))
       .writes("workflow", Guard::optimistic)
       .commit()
+      .child<SettleTrees>(
+          "settle worktrees", settle, [](const NextWork& next) { return SettleTrees{next.workflow_id, {}, {}}; },
+          [](Local&, NextWork&, const SettleTrees&) {})
+      .when([](const NextWork& next) { return next.unsettled; })
       .local("begin work", begin_work)
       .when([](const NextWork& next) { return next.work_id.has_value(); })
       .writes("work", Guard::optimistic)
+      .writes("workflow", Guard::optimistic)
       .forward_only();
 }
 
@@ -87,7 +114,7 @@ skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Sag
       .writes("checkpoint", Guard::idempotency_key)
       .commit()
       .child<NextWork>(
-          "next work", next, [](const Advance& advance) { return NextWork{advance.workflow_id, {}}; },
+          "next work", next, [](const Advance& advance) { return NextWork{advance.workflow_id}; },
           [](Local&, Advance&, const NextWork&) {})
       .forward_only();
 }

@@ -106,6 +106,17 @@ struct IntegrationNote {
 };
 BOOST_DESCRIBE_STRUCT(IntegrationNote, (), (id, status, mode, conflicts, error))
 
+enum class ModificationStatus { RUNNING, DONE, FAILED };
+BOOST_DESCRIBE_ENUM(ModificationStatus, RUNNING, DONE, FAILED)
+
+// The last time that a workflow was to be changed.
+struct ModificationNote {
+  std::string saga_id;
+  ModificationStatus status = ModificationStatus::RUNNING;
+  std::optional<std::string> error = {};
+};
+BOOST_DESCRIBE_STRUCT(ModificationNote, (), (saga_id, status, error))
+
 struct Workflow {
   std::string id, name, agent;
   WorkflowStatus status = WorkflowStatus::CREATED;
@@ -114,12 +125,13 @@ struct Workflow {
   bool cancel_wanted = false;  // while it is being started: the start takes itself back
   std::optional<std::string> saga_id;  // the last one that moved it
   std::optional<std::string> integration = {};  // an IntegrationNote
+  std::optional<std::string> modification = {};  // a ModificationNote
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(Workflow, (),
                       (id, name, agent, status, git_refs, work_ids, work_statuses, work_tree_statuses, error,
-                       cancel_wanted, saga_id, integration, created_at, updated_at, version))
+                       cancel_wanted, saga_id, integration, modification, created_at, updated_at, version))
 
 struct Task {
   int n = 1;
@@ -144,12 +156,19 @@ struct Work {
   AgentStatus agent_status = AgentStatus::IDLE;
   skald::RawJson mcp_server_refs{"[]"}, tasks{"[]"};
   bool wants_report = false;
+  std::optional<std::string> folder = {};  // where its agents work, once it has begun
   std::optional<std::string> error;
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(Work, (),
                       (id, workflow_id, name, position, status, agent_status, mcp_server_refs, tasks, wants_report,
-                       error, version))
+                       folder, error, version))
+
+// Then it is no longer to be changed or taken out.
+inline bool has_begun(const Work& work) {
+  return work.status != WorkStatus::PENDING ||
+         std::ranges::any_of(in_column<Tasks>(work.tasks), [](const Task& task) { return task.attempt > 0; });
+}
 
 struct WorkTree {
   std::string id;  // workflow and git
@@ -188,6 +207,11 @@ struct Checkpoint {
   skald::Time created_at{};
 };
 BOOST_DESCRIBE_STRUCT(Checkpoint, (), (id, workflow_id, work_id, commits, created_at))
+
+inline bool refers_to(const Workflow& workflow, const std::string& git_id) {
+  const auto refs = in_column<std::vector<GitRef>>(workflow.git_refs);
+  return std::ranges::find(refs, git_id, &GitRef::git_id) != refs.end();
+}
 
 inline std::string tree_id(const std::string& workflow_id, const std::string& git_id) {
   return workflow_id + "." + git_id;

@@ -49,9 +49,7 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
   });
   run.space = outside.space_of(run.workflow_id);
   run.mcp_servers = in_column<Ids>(work.mcp_server_refs);
-  const auto refs = in_column<std::vector<GitRef>>(workflow.git_refs);
-  const auto tree = refs.empty() ? std::nullopt : step->find<WorkTree>(tree_id(workflow.id, refs[0].git_id));
-  run.folder = tree ? tree->path : run.space;
+  run.folder = work.folder.value_or(run.space);
 }
 
 // It did not come up: its task has failed, and the work hears of it as of any other failure.

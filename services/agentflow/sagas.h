@@ -11,6 +11,7 @@
 
 #include "agentflow/record.h"
 #include "agentflow/repositories.h"
+#include "agentflow/views.h"
 #include "skald/saga.h"
 
 namespace agentflow {
@@ -28,10 +29,12 @@ BOOST_DESCRIBE_STRUCT(Use, (), (id, added))
 struct TreePlan {
   std::string git_id, repository, path, branch;
   std::optional<std::string> base_branch;
-  std::string base;  // the commit, once it is known
-  std::string commit;  // of its checkpoint
+  std::string base = {};  // the commit, once it is known
+  std::string commit = {};  // of its checkpoint
+  bool added = false;  // its row, by this saga
+  std::optional<std::string> error = {};
 };
-BOOST_DESCRIBE_STRUCT(TreePlan, (), (git_id, repository, path, branch, base_branch, base, commit))
+BOOST_DESCRIBE_STRUCT(TreePlan, (), (git_id, repository, path, branch, base_branch, base, commit, added, error))
 
 struct StartWorkflow {
   std::string workflow_id, space;
@@ -49,11 +52,42 @@ struct WorkflowWalk {
 };
 BOOST_DESCRIBE_STRUCT(WorkflowWalk, (), (workflow_id, works, gits, mcp_servers, runs, trees))
 
+struct SettleTrees {
+  std::string workflow_id;
+  std::vector<TreePlan> releases, additions;
+};
+BOOST_DESCRIBE_STRUCT(SettleTrees, (), (workflow_id, releases, additions))
+
+// A work as a modification wants it: what is not said stays.
+struct PlannedWork {
+  std::string id;
+  bool is_new = false;
+  std::optional<std::string> name = {};
+  std::optional<std::vector<NewTask>> tasks = {};
+  std::optional<Ids> mcp_server_refs = {};
+  std::optional<bool> wants_report = {};
+};
+BOOST_DESCRIBE_STRUCT(PlannedWork, (), (id, is_new, name, tasks, mcp_server_refs, wants_report))
+
+struct ModifyWorkflow {
+  std::string workflow_id;
+  std::optional<std::string> name = {}, agent = {};
+  std::optional<std::vector<GitRef>> git_refs = {};
+  std::optional<std::vector<PlannedWork>> works = {};
+  std::vector<Use> added = {}, mcp_servers = {};  // that it registers at
+  Ids removed = {};  // gits
+  std::vector<Use> mcp_released = {};
+  std::vector<TreePlan> trees = {};  // of the gits that are added
+};
+BOOST_DESCRIBE_STRUCT(ModifyWorkflow, (),
+                      (workflow_id, name, agent, git_refs, works, added, mcp_servers, removed, mcp_released, trees))
+
 struct NextWork {
   std::string workflow_id;
-  std::optional<std::string> work_id;
+  std::optional<std::string> work_id = {};
+  bool unsettled = false;  // worktrees are to be made or removed first
 };
-BOOST_DESCRIBE_STRUCT(NextWork, (), (workflow_id, work_id))
+BOOST_DESCRIBE_STRUCT(NextWork, (), (workflow_id, work_id, unsettled))
 
 // After a work: its checkpoint, then the next one.
 struct Advance {
@@ -136,7 +170,9 @@ skald::Saga<WorkflowWalk> resume_saga();
 skald::Saga<WorkflowWalk> cancel_saga(const OutsideHandle& outside);
 skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside);
 skald::Saga<WorkflowWalk> release_saga();
-skald::Saga<NextWork> next_saga();
+skald::Saga<SettleTrees> settle_saga(const OutsideHandle& outside);
+skald::Saga<ModifyWorkflow> modify_saga(const OutsideHandle& outside, const skald::Saga<SettleTrees>& settle);
+skald::Saga<NextWork> next_saga(const skald::Saga<SettleTrees>& settle);
 skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Saga<NextWork>& next);
 skald::Saga<TakeCheckpoint> checkpoint_saga(const OutsideHandle& outside);
 skald::Saga<RestoreWorkflow> restore_saga(const OutsideHandle& outside);
@@ -149,6 +185,8 @@ skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside);
 struct Sagas {
   skald::Saga<StartWorkflow> start;
   skald::Saga<WorkflowWalk> pause, resume, cancel, remove, release;
+  skald::Saga<SettleTrees> settle;
+  skald::Saga<ModifyWorkflow> modify;
   skald::Saga<NextWork> next;
   skald::Saga<Advance> advance;
   skald::Saga<TakeCheckpoint> checkpoint;

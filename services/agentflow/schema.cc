@@ -43,12 +43,17 @@ constexpr const char* kTables = R"sql(
 
 constexpr const char* kIntegration = "ALTER TABLE flow_workflow ADD COLUMN integration TEXT";
 
+constexpr const char* kModification = R"sql(
+  ALTER TABLE flow_workflow ADD COLUMN modification TEXT;
+  ALTER TABLE flow_work ADD COLUMN folder TEXT)sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 2> steps = {
+  static const std::array<skald::Migration, 3> steps = {
       skald::Migration{.version = 1, .name = "workflows of agents", .sql = kTables, .postgres_sql = ""},
-      skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""}};
+      skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""},
+      skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""}};
   return steps;
 }
 

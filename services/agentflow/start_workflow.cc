@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "agentflow/events.h"
+#include "agentflow/trees.h"
 #include "agentflow/use.h"
 
 namespace agentflow {
@@ -11,17 +12,6 @@ namespace {
 using skald::Guard;
 using skald::Local;
 using skald::Remote;
-
-TreePlan plan_of(const Outside& outside, skald::Transaction& tx, const std::string& workflow_id, const GitRef& ref) {
-  const Git git = skald::found<Git>(tx, ref.git_id);
-  return {.git_id = git.id,
-          .repository = git.path,
-          .path = outside.space_of(workflow_id) + "/" + git.name,
-          .branch = "skald/" + workflow_id,
-          .base_branch = ref.base_branch,
-          .base = "",
-          .commit = ""};
-}
 
 void begin(const Outside& outside, Local& step, StartWorkflow& start) {
   const Workflow workflow = move(step.tx(), start.workflow_id, WorkflowMove::start, [&](Workflow& row) {
@@ -59,32 +49,19 @@ void remove_space(const StartWorkflow& start) {
     throw skald::Unavailable("NO_SPACE_FOLDER", "the folder of the workflow cannot be removed: " + error.message());
 }
 
-// A row for each before git is asked: what is on disk is never unknown to the database.
+// Those that a modification has planned before are there.
 void plan_trees(Local& step, StartWorkflow& start) {
   step->insert(Space{start.workflow_id, start.space});
-  for (const TreePlan& plan : start.trees)
-    step->insert(WorkTree{.id = tree_id(start.workflow_id, plan.git_id),
-                          .git_id = plan.git_id,
-                          .workflow_id = start.workflow_id,
-                          .branch = plan.branch,
-                          .path = plan.path,
-                          .repository = plan.repository,
-                          .base_branch = plan.base_branch,
-                          .base = {},
-                          .status = TreeStatus::PENDING,
-                          .error = {},
-                          .version = 0});
+  for (TreePlan& plan : start.trees) {
+    plan.added = !step->find<WorkTree>(tree_id(start.workflow_id, plan.git_id));
+    if (plan.added) step->insert(row_of(start.workflow_id, plan));
+  }
 }
 
 void forget_trees(Local& step, StartWorkflow& start) {
-  step->execute("DELETE FROM flow_work_tree WHERE workflow_id = $1", start.workflow_id);
+  for (const TreePlan& plan : start.trees)
+    if (plan.added) step->execute("DELETE FROM flow_work_tree WHERE id = $1", tree_id(start.workflow_id, plan.git_id));
   step->execute("DELETE FROM flow_space WHERE workflow_id = $1", start.workflow_id);
-}
-
-void add_tree(const Outside& outside, TreePlan& plan) {
-  Repositories& repositories = *outside.options.repositories;
-  if (plan.base.empty()) plan.base = repositories.resolve(plan.repository, plan.base_branch.value_or("HEAD"));
-  repositories.add_tree({plan.repository, plan.path, plan.branch}, plan.base);
 }
 
 void note_trees(Local& step, StartWorkflow& start) {
@@ -96,6 +73,16 @@ void note_trees(Local& step, StartWorkflow& start) {
         });
     say(step.tx(), kTreeCreated, tree);
   }
+}
+
+// Rows that this saga has added go with its plan; the others are as they were.
+void unnote_trees(Local& step, StartWorkflow& start) {
+  for (const TreePlan& plan : start.trees)
+    if (!plan.added)
+      skald::change<WorkTree>(step.tx(), tree_id(start.workflow_id, plan.git_id), [](WorkTree& row) {
+        row.base.reset();
+        row.status = TreeStatus::PENDING;
+      });
 }
 
 void begin_works(Local& step, StartWorkflow& start) {
@@ -147,7 +134,7 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
       .retry(3, 200ms)
       .timeout(120s)
       .local("note worktrees", note_trees)
-      .nothing_to_undo()  // their rows go with the plan's undo
+      .undo(unnote_trees)
       .writes("workflow", Guard::optimistic)
       .local("start", begin_works)
       .nothing_to_undo()

@@ -24,6 +24,7 @@ const std::vector<Transition>& transitions() {
       {M::cancel,
        {S::CREATED, S::STARTING, S::READY, S::RUNNING, S::PAUSING, S::PAUSED, S::RESUMING, S::FAILED, S::CANCELLING},
        S::CANCELLING},
+      {M::modify, {S::CREATED, S::READY, S::RUNNING, S::PAUSED, S::FAILED}, std::nullopt},
       {M::remove, {S::CREATED, S::PAUSED, S::FAILED, S::COMPLETED, S::CANCELLED}, S::DELETING},
       {M::restore, {S::PAUSED, S::FAILED, S::COMPLETED}, std::nullopt},
       {M::integrate, {S::PAUSED, S::FAILED, S::COMPLETED}, std::nullopt},
@@ -40,7 +41,8 @@ const std::vector<Transition>& transitions() {
 
 const Transition& transition(M move) { return *std::ranges::find(transitions(), move, &Transition::move); }
 
-constexpr M kAsked[] = {M::start, M::pause, M::resume, M::cancel, M::remove, M::restore, M::integrate, M::checkpoint};
+constexpr M kAsked[] = {M::start,  M::pause,   M::resume,    M::cancel,    M::modify,
+                        M::remove, M::restore, M::integrate, M::checkpoint};
 
 // "delete" is no name in C++.
 std::string_view word(M move) { return move == M::remove ? "delete" : skald::enum_name(move); }

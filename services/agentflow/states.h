@@ -32,6 +32,7 @@ enum class WorkflowMove {
   pause,
   resume,
   cancel,
+  modify,
   remove,
   restore,
   integrate,
@@ -44,8 +45,8 @@ enum class WorkflowMove {
   work_failed,
   works_cancelled
 };
-BOOST_DESCRIBE_ENUM(WorkflowMove, start, pause, resume, cancel, remove, restore, integrate, checkpoint, resources_ready,
-                    compensated, work_begins, none_left, works_stopped, work_failed, works_cancelled)
+BOOST_DESCRIBE_ENUM(WorkflowMove, start, pause, resume, cancel, modify, remove, restore, integrate, checkpoint,
+                    resources_ready, compensated, work_begins, none_left, works_stopped, work_failed, works_cancelled)
 
 enum class WorkStatus { PENDING, RUNNING, COMPLETED, FAILED, STOPPED, CANCELLED };
 BOOST_DESCRIBE_ENUM(WorkStatus, PENDING, RUNNING, COMPLETED, FAILED, STOPPED, CANCELLED)

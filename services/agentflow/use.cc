@@ -19,6 +19,13 @@ std::vector<Use> git_uses(const Workflow& workflow) {
   return uses(ids);
 }
 
+std::vector<Use> git_uses(skald::Transaction& tx, const Workflow& workflow) {
+  std::set<std::string> ids;
+  for (const Use& use : git_uses(workflow)) ids.insert(use.id);
+  for (const WorkTree& tree : trees_of(tx, workflow.id)) ids.insert(tree.git_id);
+  return uses(ids);
+}
+
 std::vector<Use> mcp_uses(skald::Transaction& tx, const std::string& workflow_id) {
   const Ids ids = mcp_servers_of(works_of(tx, workflow_id));
   return uses({ids.begin(), ids.end()});
@@ -33,6 +40,11 @@ Ids mcp_servers_of(const std::vector<Work>& works) {
 
 std::vector<Work> works_of(skald::Transaction& tx, const std::string& workflow_id) {
   return tx.select<Work>("WHERE workflow_id = $1 ORDER BY position", workflow_id);
+}
+
+bool has_running_work(skald::Transaction& tx, const std::string& workflow_id) {
+  return tx.query("SELECT COUNT(*) FROM flow_work WHERE workflow_id = $1 AND status = 'RUNNING'", workflow_id)
+             .get<std::int64_t>(0, 0) > 0;
 }
 
 std::vector<WorkTree> trees_of(skald::Transaction& tx, const std::string& workflow_id) {

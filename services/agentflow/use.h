@@ -36,6 +36,8 @@ void release_use(skald::Transaction& tx, const std::string& workflow_id, const s
 
 // The uses of a workflow as they are now, sorted by id: the order of their locks.
 std::vector<Use> git_uses(const Workflow& workflow);
+// Also those whose worktree is on its way out.
+std::vector<Use> git_uses(skald::Transaction& tx, const Workflow& workflow);
 std::vector<Use> mcp_uses(skald::Transaction& tx, const std::string& workflow_id);
 
 }  // namespace agentflow

@@ -61,10 +61,12 @@ WorkflowView view_of(skald::Transaction& tx, const Workflow& workflow) {
                    .error = workflow.error,
                    .saga_id = workflow.saga_id,
                    .integration = {},
+                   .modification = {},
                    .created_at = workflow.created_at,
                    .updated_at = workflow.updated_at,
                    .version = workflow.version};
   if (workflow.integration) out.integration = skald::from_json<IntegrationNote>(*workflow.integration);
+  if (workflow.modification) out.modification = skald::from_json<ModificationNote>(*workflow.modification);
   for (const Work& work : works_of(tx, workflow.id)) out.works.push_back({work.id, work.name, work.status});
   for (const WorkTree& tree : trees_of(tx, workflow.id))
     out.work_trees.push_back({tree.git_id, tree.branch, tree.path, tree.status, tree.error});

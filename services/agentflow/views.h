@@ -125,12 +125,13 @@ struct WorkflowView {
   std::vector<TreeView> work_trees;
   std::optional<std::string> space, error, saga_id;
   std::optional<IntegrationNote> integration;
+  std::optional<ModificationNote> modification;
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(WorkflowView, (),
                       (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id,
-                       integration, created_at, updated_at, version))
+                       integration, modification, created_at, updated_at, version))
 
 struct WorkView {
   std::string id, workflow_id, name;

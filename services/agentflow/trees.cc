@@ -1,0 +1,60 @@
+#include "agentflow/trees.h"
+
+namespace agentflow {
+
+TreePlan plan_of(const Outside& outside, skald::Transaction& tx, const std::string& workflow_id, const GitRef& ref) {
+  const Git git = skald::found<Git>(tx, ref.git_id);
+  return {.git_id = git.id,
+          .repository = git.path,
+          .path = outside.space_of(workflow_id) + "/" + git.name,
+          .branch = "skald/" + workflow_id,
+          .base_branch = ref.base_branch};
+}
+
+TreePlan plan_of(const WorkTree& row) {
+  return {.git_id = row.git_id,
+          .repository = row.repository,
+          .path = row.path,
+          .branch = row.branch,
+          .base_branch = row.base_branch,
+          .base = row.base.value_or("")};
+}
+
+WorkTree row_of(const std::string& workflow_id, const TreePlan& plan) {
+  return {.id = tree_id(workflow_id, plan.git_id),
+          .git_id = plan.git_id,
+          .workflow_id = workflow_id,
+          .branch = plan.branch,
+          .path = plan.path,
+          .repository = plan.repository,
+          .base_branch = plan.base_branch,
+          .base = {},
+          .status = TreeStatus::PENDING,
+          .error = {},
+          .version = 0};
+}
+
+void add_tree(const Outside& outside, TreePlan& plan) {
+  Repositories& repositories = *outside.options.repositories;
+  if (plan.base.empty()) plan.base = repositories.resolve(plan.repository, plan.base_branch.value_or("HEAD"));
+  repositories.add_tree({plan.repository, plan.path, plan.branch}, plan.base);
+}
+
+void remove_tree(const Outside& outside, const std::string& workflow_id, const TreePlan& plan) {
+  Repositories& repositories = *outside.options.repositories;
+  try {
+    repositories.remove_tree({plan.repository, plan.path, plan.branch});
+    repositories.drop_checkpoints(plan.repository, workflow_id);
+  } catch (const skald::Refused& refused) {
+    if (refused.code() != "NO_REPOSITORY") throw;
+  }
+}
+
+bool has_unsettled_trees(skald::Transaction& tx, const Workflow& workflow) {
+  const auto trees = trees_of(tx, workflow.id);
+  return std::ranges::any_of(trees, [&](const WorkTree& tree) {
+    return tree.status != TreeStatus::READY || !refers_to(workflow, tree.git_id);
+  });
+}
+
+}  // namespace agentflow
