@@ -17,9 +17,13 @@ using skald::Transaction;
 
 using Refs = std::vector<GitRef>;
 
-void note_modification(Workflow& workflow, const std::string& saga_id, ModificationStatus status,
+// Under the saga's own id: the note of another change is left alone.
+void note_modification(Local& step, const std::string& workflow_id, ModificationStatus status,
                        const std::optional<std::string>& error) {
-  workflow.modification = skald::to_json(ModificationNote{saga_id, status, error});
+  skald::change<Workflow>(step.tx(), workflow_id, [&](Workflow& row) {
+    if (skald::from_json<ModificationNote>(row.modification.value()).saga_id != step.saga_id()) return;
+    row.modification = skald::to_json(ModificationNote{step.saga_id(), status, error});
+  });
 }
 
 // A worktree stands at the commit that its base was; another base would be another worktree.
@@ -80,10 +84,8 @@ void begin_modification(const Outside& outside, Local& step, ModifyWorkflow& mod
 void give_up(Local& step, ModifyWorkflow& modify) {
   if (!step->find<Workflow>(modify.workflow_id)) return;
   const auto why = step.context().failure;
-  skald::change<Workflow>(step.tx(), modify.workflow_id, [&](Workflow& row) {
-    note_modification(row, step.saga_id(), ModificationStatus::FAILED,
-                      why ? why->code + ": " + why->message : "it was given up by an operator");
-  });
+  note_modification(step, modify.workflow_id, ModificationStatus::FAILED,
+                    why ? why->code + ": " + why->message : "it was given up by an operator");
 }
 
 Work changed(Work work, const PlannedWork& plan) {
@@ -183,9 +185,7 @@ void end_modification(Local& step, ModifyWorkflow& modify) {
   const std::vector<Use> used = mcp_uses(step.tx(), modify.workflow_id);
   std::erase_if(modify.mcp_released,
                 [&](const Use& use) { return std::ranges::find(used, use.id, &Use::id) != used.end(); });
-  skald::change<Workflow>(step.tx(), modify.workflow_id, [&](Workflow& row) {
-    note_modification(row, step.saga_id(), ModificationStatus::DONE, std::nullopt);
-  });
+  note_modification(step, modify.workflow_id, ModificationStatus::DONE, std::nullopt);
 }
 
 }  // namespace
@@ -194,7 +194,7 @@ skald::Saga<ModifyWorkflow> modify_saga(const OutsideHandle& outside, const skal
   return skald::Saga<ModifyWorkflow>("agentflow.modify")
       .given("ask")
       .undo(give_up)
-      .writes("modification", Guard::optimistic)
+      .writes("modification", Guard::idempotency_key)
       .local("begin", [outside](Local& step, ModifyWorkflow& modify) { begin_modification(*outside, step, modify); })
       .nothing_to_undo()
       .holds("workflow", &ModifyWorkflow::workflow_id, skald::exclusive, skald::wait_up_to(24h))
@@ -231,7 +231,7 @@ skald::Saga<ModifyWorkflow> modify_saga(const OutsideHandle& outside, const skal
           [](Local&, ModifyWorkflow&, const SettleTrees&) {})
       .when([](const ModifyWorkflow& modify) { return modify.git_refs.has_value(); })
       .local("end", end_modification)
-      .writes("modification", Guard::optimistic)
+      .writes("modification", Guard::idempotency_key)
       .reads("workflow")
       .commit()
       .each("release mcp server", &ModifyWorkflow::mcp_released,
