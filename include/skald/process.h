@@ -24,7 +24,8 @@
 // |                                          | says who                                                    |
 // | its supervisor dies, or the machine      | INTERRUPTED; what is left of it is ended by the next look() |
 // | it cannot be started (no such program)   | EXITED 127 with the reason in `why`                         |
-// | stop() comes before it has begun         | KILLED without a signal; it never begins                    |
+// | stop() or prevent() comes before it      | KILLED without a signal; it never begins                    |
+// | has begun                                |                                                             |
 // | its starter died before the launch       | no pid and no end: start() again launches it                |
 // | it writes more than output_max           | the rest is thrown away; output_lost counts it              |
 // | the disk is full                         | it goes on; output_lost counts what was not kept            |
@@ -162,6 +163,8 @@ class Runs {
   // or an ended one: nothing. Of several reasons the first is kept. Others of its group than the program have their
   // grace, too.
   void stop(std::string_view id, std::string_view why);
+  // The same, also for a run that nobody has started yet: whoever starts it then finds that it has ended.
+  void prevent(std::string_view id, std::string_view why);
   // None: no such run. Unavailable (RUN_NOT_SETTLED): it is interrupted, and what is left of it does not end.
   std::optional<RunView> look(std::string_view id);
   std::vector<std::string> list() const;  // sorted

@@ -12,6 +12,7 @@ class SupervisedAgents final : public Agents {
 
   void start(const skald::RunSpec& spec) override { runs_.start(spec); }
   void stop(const std::string& run, const std::string& why) override { runs_.stop(run, why); }
+  void prevent(const std::string& run, const std::string& why) override { runs_.prevent(run, why); }
   std::optional<skald::RunView> look(const std::string& run) override { return runs_.look(run); }
   std::vector<std::string> list() const override { return runs_.list(); }
   std::string output(const std::string& run, std::int64_t offset, std::size_t bytes_max) const override {

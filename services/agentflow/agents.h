@@ -18,6 +18,7 @@ class Agents {
 
   virtual void start(const skald::RunSpec& spec) = 0;
   virtual void stop(const std::string& run, const std::string& why) = 0;
+  virtual void prevent(const std::string& run, const std::string& why) = 0;
   virtual std::optional<skald::RunView> look(const std::string& run) = 0;
   virtual std::vector<std::string> list() const = 0;
   virtual std::string output(const std::string& run, std::int64_t offset, std::size_t bytes_max) const = 0;

@@ -61,12 +61,12 @@ void reset_work(Local& step, WorkflowWalk& walk, Use& work) {
   });
 }
 
-// Says so to the agent that runs and looks until it is gone.
+// Says so to the agent that runs and looks until it is gone. One that is just being launched never begins.
 void end_run(Outside& outside, const std::string& run, skald::Duration patience) {
   const skald::Instant end = outside.env.clock.steady() + patience;
-  for (outside.agents().stop(run, "its work was stopped");;) {
+  for (outside.agents().prevent(run, "its work was stopped");;) {
     const auto seen = outside.agents().look(run);
-    if (!seen || seen->end || seen->pid == 0) return;
+    if (!seen || seen->end) return;
     if (outside.env.clock.steady() >= end)
       throw skald::Unavailable("AGENT_LIVES", "an agent was told to end and still runs: " + run);
     outside.options.pause(kLook);

@@ -133,6 +133,12 @@ void Runs::stop(std::string_view id, std::string_view why) {
   if (const Descriptor lock = run.try_lock()) settled(inside_->clock, run);
 }
 
+void Runs::prevent(std::string_view id, std::string_view why) {
+  const RunFolder run = inside_->run(id);
+  if (!run.has("asked")) ask_for_run(inside_->clock, *inside_->random, inside_->folder, run);
+  stop(id, why);
+}
+
 std::optional<RunView> Runs::look(std::string_view id) {
   const RunFolder run = inside_->run(id);
   if (!run.has("asked")) return std::nullopt;

@@ -122,6 +122,30 @@ TEST_F(RunsTest, WhatIsStoppedBeforeItBeginsNeverBegins) {
   EXPECT_FALSE(std::filesystem::exists(place_ + "/begun"));
 }
 
+TEST_F(RunsTest, WhatIsPreventedBeforeItIsStartedNeverBegins) {
+  runs_->prevent("a", "nobody wants it");
+  runs_->start(script("a", "touch " + place_ + "/begun"));
+  const auto view = runs_->look("a");
+  ASSERT_TRUE(view && view->end);
+  EXPECT_EQ(view->end->outcome, RunOutcome::KILLED);
+  EXPECT_EQ(view->end->why, "nobody wants it");
+  EXPECT_EQ(view->pid, 0);
+  EXPECT_FALSE(process::read_small_file(place_ + "/begun"));
+}
+
+TEST_F(RunsTest, APreventionBesideAStartEndsTheRun) {
+  for (int round = 0; round < 10; ++round) {
+    const std::string id = "a" + std::to_string(round);
+    const pid_t starter = elsewhere([&] {
+      Runs runs(*clock_, folder(), supervisor());
+      runs.start(script(id, "sleep 600"));
+    });
+    runs_->prevent(id, "nobody wants it");
+    status_of(starter);
+    EXPECT_EQ(end_of(id).end->outcome, RunOutcome::KILLED);
+  }
+}
+
 TEST_F(RunsTest, ASupervisorThatFindsAStopDoesNotBegin) {
   Runs without_supervisor(*clock_, folder(), {"/no/such/supervisor"});
   EXPECT_THROW(without_supervisor.start(script("a", "true")), Unavailable);
