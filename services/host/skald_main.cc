@@ -59,9 +59,12 @@ int run(const cli::Arguments& arguments) {
   if (name == "story") return cli::run_story(arguments, api, std::cout);
   if (name == "locks") return cli::run_locks(arguments, api, std::cout);
   if (name == "lint") return cli::run_lint(arguments, api, std::cout);
-  if (name == "flow logs")
-    return cli::run_flow_logs(arguments, api, [](Duration longest) { runtime::Wakeup().wait(longest); }, std::cout);
-  if (name.starts_with("flow")) return cli::run_flow(arguments, api, std::cout);
+  const cli::Wait wait = [](Duration longest) { runtime::Wakeup().wait(longest); };
+  if (name == "flow logs") return cli::run_flow_logs(arguments, api, wait, std::cout);
+  if (name.starts_with("flow")) {
+    const bool colours = isatty(STDOUT_FILENO) != 0 && !variables.contains("NO_COLOR");
+    return cli::run_flow(arguments, api, {wait, arguments.json() ? nullptr : &std::cerr, colours}, std::cout);
+  }
   if (name.starts_with("outbox")) return cli::run_outbox(arguments, api, std::cout);
   return cli::run_dead_letters(arguments, api, std::cout);
 }
