@@ -48,6 +48,7 @@ int run(const cli::Arguments& arguments) {
   if (name == "serve") return host::serve(program);
   if (name == "worker") return host::work(program);
   if (name == "demo booking") return host::demo(program, std::cout);
+  if (name == "demo flow") return host::demo_flow(program, std::cout);
   if (name == "migrate") return host::migrate(program, std::cout);
   if (name == "token") return cli::run_token(arguments, program.settings, program.env, std::cout);
   if (name == "doctor") return host::doctor(program, std::cout);
@@ -62,7 +63,7 @@ int run(const cli::Arguments& arguments) {
   const cli::Wait wait = [](Duration longest) { runtime::Wakeup().wait(longest); };
   if (name == "flow logs") return cli::run_flow_logs(arguments, api, wait, std::cout);
   if (name.starts_with("flow")) {
-    const bool colours = isatty(STDOUT_FILENO) != 0 && !variables.contains("NO_COLOR");
+    const bool colours = isatty(STDOUT_FILENO) != 0;
     return cli::run_flow(arguments, api, {wait, arguments.json() ? nullptr : &std::cerr, colours}, std::cout);
   }
   if (name.starts_with("outbox")) return cli::run_outbox(arguments, api, std::cout);

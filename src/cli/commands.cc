@@ -30,6 +30,11 @@ const std::vector<Command>& engine_commands() {
         {"only-bookings", "", "nobody cancels, and there is room for everybody: for measuring"},
         {"follow-one-in", "N", "follow one booking of so many by its events: all unless you say"}},
        true},
+      {"demo flow",
+       "",
+       "Show what a workflow of agents is: on a server, repositories and data of its own, which are removed at the "
+       "end.",
+       {}},
       {"migrate", "", "Bring the database's schema up to date and say what it is.", {}},
       {"outbox list", "", "List events and what became of them, newest first.",
        with({{"status", "STATUS", "PENDING, PROCESSING, FAILED, COMPLETED or DEAD_LETTER"},
