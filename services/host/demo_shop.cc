@@ -16,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Not the configuration of whoever watches the demo: it may sign commits, or run hooks.
-const Variables kDemoGit = {
-    {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"GIT_CONFIG_GLOBAL", "/dev/null"}, {"GIT_CONFIG_NOSYSTEM", "1"}};
+const Variables kDemoGit = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"GIT_CONFIG_GLOBAL", "/dev/null"}};
 
 }  // namespace
 

@@ -48,7 +48,7 @@ TEST_F(DemoFlow, ASignalEndsItWithAnErrorAndNothingIsLeftOfIt) {
   const pid_t pid = std::stoi(demo.receive_line(deadline).value_or("0"));
   ASSERT_GT(pid, 0);
   auto line = demo.receive_line(deadline);
-  while (line && line->find("prices in the api runs") == line->npos) line = demo.receive_line(deadline);
+  while (line && line->find("It is started.") == line->npos) line = demo.receive_line(deadline);
   ASSERT_TRUE(line) << "it does not begin";
   ASSERT_EQ(kill(pid, SIGTERM), 0);
   while (demo.receive_line(deadline)) {}
