@@ -32,6 +32,7 @@ int work(Program& program);
 int migrate(Program& program, std::ostream& out);
 int sandbox_provider(Program& program);
 int demo(Program& program, std::ostream& out);
+int demo_flow(Program& program, std::ostream& out);
 int doctor(Program& program, std::ostream& out);
 
 // The API of this installation: the server that runs, or else the database opened

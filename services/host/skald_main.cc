@@ -48,6 +48,7 @@ int run(const cli::Arguments& arguments) {
   if (name == "serve") return host::serve(program);
   if (name == "worker") return host::work(program);
   if (name == "demo booking") return host::demo(program, std::cout);
+  if (name == "demo flow") return host::demo_flow(program, std::cout);
   if (name == "migrate") return host::migrate(program, std::cout);
   if (name == "token") return cli::run_token(arguments, program.settings, program.env, std::cout);
   if (name == "doctor") return host::doctor(program, std::cout);
@@ -59,9 +60,12 @@ int run(const cli::Arguments& arguments) {
   if (name == "story") return cli::run_story(arguments, api, std::cout);
   if (name == "locks") return cli::run_locks(arguments, api, std::cout);
   if (name == "lint") return cli::run_lint(arguments, api, std::cout);
-  if (name == "flow logs")
-    return cli::run_flow_logs(arguments, api, [](Duration longest) { runtime::Wakeup().wait(longest); }, std::cout);
-  if (name.starts_with("flow")) return cli::run_flow(arguments, api, std::cout);
+  const cli::Wait wait = [](Duration longest) { runtime::Wakeup().wait(longest); };
+  if (name == "flow logs") return cli::run_flow_logs(arguments, api, wait, std::cout);
+  if (name.starts_with("flow")) {
+    const bool colours = isatty(STDOUT_FILENO) != 0;
+    return cli::run_flow(arguments, api, {wait, arguments.json() ? nullptr : &std::cerr, colours}, std::cout);
+  }
   if (name.starts_with("outbox")) return cli::run_outbox(arguments, api, std::cout);
   return cli::run_dead_letters(arguments, api, std::cout);
 }

@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "cli/nearest.h"
 #include "cli/secret_in_url.h"
@@ -14,10 +15,25 @@ const std::vector<Flag> kEverywhere = {{"config", "FILE", "a TOML file of settin
 const std::vector<Flag> kForApi = {{"server", "URL", "ask this server instead of the one of the data folder"},
                                    {"token-file", "FILE", "a file with the token to show it, instead of SKALD_TOKEN"}};
 
+constexpr std::size_t kOperandsMax = 1000;
+
 [[noreturn]] void refuse(const std::string& why) { throw Invalid("USAGE", why); }
 
-std::size_t count_words(std::string_view text) {
-  return text.empty() ? 0 : static_cast<std::size_t>(std::ranges::count(text, ' ')) + 1;
+struct OperandCount {
+  std::size_t least = 0, most = 0;
+};
+
+// Of "ID NAME", "[FILE]" or "NAME [WORD…]".
+OperandCount count_operands(std::string_view text) {
+  OperandCount out;
+  for (const auto part : std::views::split(text, ' ')) {
+    const std::string_view word(part.begin(), part.end());
+    if (word.empty()) continue;
+    ++out.most;
+    if (!word.starts_with('[')) ++out.least;
+    if (word.ends_with("…]")) out.most = kOperandsMax;
+  }
+  return out;
 }
 
 // What may stand behind the words that are there: "dlq" -> "list", "show", ….
@@ -143,6 +159,10 @@ void take_flag(Arguments& out, std::span<const std::string>& words) {
   }
   const bool is_url = flag != nullptr ? flag->value == "URL" : setting->kind == Kind::url;
   if (is_url && has_password(value)) refuse_password(name, setting);
+  if (flag != nullptr && flag->repeats) {
+    out.lists[name].push_back(value);
+    return;
+  }
   const bool added =
       flag != nullptr ? out.flags.emplace(name, value).second : out.settings.emplace(setting->path, value).second;
   if (!added) refuse("--" + name + " is given twice");
@@ -194,6 +214,11 @@ std::string Arguments::flag(std::string_view name) const {
   return found == flags.end() ? "" : found->second;
 }
 
+std::vector<std::string> Arguments::all(std::string_view name) const {
+  const auto found = lists.find(name);
+  return found == lists.end() ? std::vector<std::string>{} : found->second;
+}
+
 Arguments parse_arguments(std::span<const std::string> words) {
   Arguments out;
   if (words.size() == 1 && (words[0] == "--version" || words[0] == "-V" || words[0] == "version")) {
@@ -221,11 +246,11 @@ Arguments parse_arguments(std::span<const std::string> words) {
   }
   out.help = out.help || out.flags.contains("help");
   if (out.help || out.command == nullptr) return out;
-  const std::size_t wanted = count_words(out.command->operands);
-  if (out.operands.size() < wanted && !out.command->operands.starts_with('['))
+  const auto [least, most] = count_operands(out.command->operands);
+  if (out.operands.size() < least)
     refuse("skald " + std::string(out.command->name) + " needs " + std::string(out.command->operands));
-  if (out.operands.size() > wanted)
-    refuse("'" + out.operands[wanted] + "' is one word too many for skald " + std::string(out.command->name));
+  if (out.operands.size() > most)
+    refuse("'" + out.operands[most] + "' is one word too many for skald " + std::string(out.command->name));
   return out;
 }
 

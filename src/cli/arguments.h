@@ -15,11 +15,13 @@ struct Flag {
   std::string_view name;
   std::string_view value;  // what to show for its value; empty: a switch
   std::string_view help;
+  bool repeats = false;    // may be given several times
 };
 
 struct Command {
   std::string_view name;      // "dlq discard"
-  std::string_view operands;  // "ID": as many words as it takes; "[FILE]": one or none
+  std::string_view
+      operands;  // "ID": as many words as it takes; "[FILE]": one or none; "[WORD…]" at the end: any number
   std::string_view summary;
   std::vector<Flag> flags;
   bool reads_api = false;     // takes --server and --token-file, too
@@ -30,6 +32,7 @@ std::span<const Command> commands();
 struct Arguments {
   const Command* command = nullptr;  // null with --help and --version alone
   std::map<std::string, std::string, std::less<>> flags;  // switches are "true"
+  std::map<std::string, std::vector<std::string>, std::less<>> lists;  // of flags that repeat
   std::vector<std::string> operands;
   Values settings;            // those given as flags
   bool help = false;
@@ -38,6 +41,8 @@ struct Arguments {
   bool json() const { return flags.contains("json"); }
   // Empty where it was not given.
   std::string flag(std::string_view name) const;
+  // Of a flag that repeats, in the order in which they were given.
+  std::vector<std::string> all(std::string_view name) const;
 };
 
 // Invalid (USAGE) says what is wrong and what was perhaps meant. Every command

@@ -87,6 +87,22 @@ TEST(Arguments, AUrlWithoutAPasswordIsTaken) {
             (Values{{"bus", "nats://a:4222,nats://b:4222"}}));
 }
 
+TEST(Arguments, AFlagThatRepeatsKeepsAllItsValuesAndOthersAreRefusedTwice) {
+  const Arguments typed =
+      parse({"flow", "mcp", "add", "search", "--env", "A", "--env=B=1", "--", "find", "--env", "C"});
+  EXPECT_EQ(typed.all("env"), (std::vector<std::string>{"A", "B=1"}));
+  EXPECT_EQ(typed.operands, (std::vector<std::string>{"search", "find", "--env", "C"}));
+  EXPECT_TRUE(typed.all("nothing").empty());
+  EXPECT_THROW(parse({"flow", "list", "--limit", "1", "--limit", "2"}), Invalid);
+}
+
+TEST(Arguments, WordsInBracketsMayBeLeftOutAndOthersMayNot) {
+  EXPECT_EQ(parse({"flow", "modify", "F1"}).operands.size(), 1u);
+  EXPECT_EQ(parse({"flow", "modify", "F1", "plan.toml"}).operands.size(), 2u);
+  EXPECT_THROW(parse({"flow", "modify"}), Invalid);
+  EXPECT_THROW(parse({"flow", "modify", "F1", "plan.toml", "more"}), Invalid);
+}
+
 TEST(Arguments, HelpComesBeforeComplaints) {
   EXPECT_TRUE(parse({"dlq", "show", "--help"}).help);
   EXPECT_TRUE(parse({"help", "serve"}).help);

@@ -27,11 +27,16 @@ int run_retry_all(const Arguments& arguments, const Api& api, std::ostream& out,
 int run_locks(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_story(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_lint(const Arguments& arguments, const Api& api, std::ostream& out);
-// skald flow …, but for logs.
-int run_flow(const Arguments& arguments, const Api& api, std::ostream& out);
-// What a task's agent has written, and with --follow what it goes on to write until the task has ended. `wait` lets
-// so much time pass before the next look.
+// Lets so much time pass before the next look.
 using Wait = std::function<void(Duration)>;
+struct Terminal {
+  Wait wait;
+  std::ostream* progress = nullptr;  // is told how far it is; null: nobody wants to know
+  bool colours = false;
+};
+// skald flow …, but for logs. With --wait it fails where the act did not come to what was asked for.
+int run_flow(const Arguments& arguments, const Api& api, const Terminal& terminal, std::ostream& out);
+// What a task's agent has written, and with --follow what it goes on to write until the task has ended.
 int run_flow_logs(const Arguments& arguments, const Api& api, const Wait& wait, std::ostream& out);
 // Opened only where it is asked.
 using OpenApi = std::function<Api()>;

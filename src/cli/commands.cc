@@ -3,50 +3,10 @@
 #include <iterator>
 
 #include "cli/arguments.h"
+#include "cli/flow_commands.h"
 
 namespace skald::cli {
 namespace {
-
-// Workflows of agents.
-std::vector<Command> flow_commands() {
-  const Flag limit = {"limit", "N", "entries at most, 1 to 200"};
-  const Flag cursor = {"cursor", "CURSOR", "go on where a list before this one ended"};
-  return {
-      {"flow gits list", "", "List the git repositories that workflows may work on.", {limit, cursor}, true},
-      {"flow gits add",
-       "NAME",
-       "Register a git repository.",
-       {{"path", "PATH", "a repository on the server's machine"}, {"remote", "URL", "what is to be cloned"}},
-       true},
-      {"flow gits remove", "ID", "Forget a git repository that no workflow uses.", {}, true},
-      {"flow mcp list", "", "List the MCP servers that works may use.", {limit, cursor}, true},
-      {"flow mcp remove", "ID", "Forget an MCP server that no workflow uses.", {}, true},
-      {"flow create",
-       "FILE",
-       "Create a workflow as a file in TOML or JSON describes it.",
-       {{"start", "", "start it at once"}},
-       true},
-      {"flow list",
-       "",
-       "List workflows, newest first.",
-       {{"status", "STATUS", "such as RUNNING, PAUSED or FAILED"}, limit, cursor},
-       true},
-      {"flow show", "ID", "Show one workflow with its works, their tasks and what came of them.", {}, true},
-      {"flow start", "ID", "Start a workflow.", {}, true},
-      {"flow pause", "ID", "Pause a workflow: its agents are ended.", {}, true},
-      {"flow resume", "ID", "Resume a workflow that was paused or has failed.", {}, true},
-      {"flow cancel", "ID", "Cancel a workflow.", {}, true},
-      {"flow delete", "ID", "Delete a workflow with its worktrees and branches.", {}, true},
-      {"flow checkpoints", "ID", "List the checkpoints of a workflow, oldest first.", {}, true},
-      {"flow agents", "", "List the agents that run now, and those that there are.", {}, true},
-      {"flow logs",
-       "WORK",
-       "Print what the agent of a work's task has written.",
-       {{"task", "N", "of this task: the last that has begun unless you say"},
-        {"follow", "", "go on until the task has ended (-f)"}},
-       true},
-  };
-}
 
 const std::vector<Command>& engine_commands() {
   static const std::vector<Flag> paging = {{"limit", "N", "entries at most, 1 to 200"},
@@ -70,6 +30,11 @@ const std::vector<Command>& engine_commands() {
         {"only-bookings", "", "nobody cancels, and there is room for everybody: for measuring"},
         {"follow-one-in", "N", "follow one booking of so many by its events: all unless you say"}},
        true},
+      {"demo flow",
+       "",
+       "Show what a workflow of agents is: on a server, repositories and data of its own, which are removed at the "
+       "end.",
+       {}},
       {"migrate", "", "Bring the database's schema up to date and say what it is.", {}},
       {"outbox list", "", "List events and what became of them, newest first.",
        with({{"status", "STATUS", "PENDING, PROCESSING, FAILED, COMPLETED or DEAD_LETTER"},

@@ -1,11 +1,14 @@
-// skald flow gits list | gits add | gits remove | mcp list | mcp remove | create | list | show | start | pause |
-// resume | cancel | delete | checkpoints | agents
+// skald flow …, but for logs
 #include <boost/json/serialize.hpp>
 #include <ostream>
 
 #include "cli/command.h"
 #include "cli/flow_create.h"
-#include "cli/json_view.h"
+#include "cli/flow_diff.h"
+#include "cli/flow_follow.h"
+#include "cli/flow_references.h"
+#include "cli/flow_requests.h"
+#include "cli/flow_views.h"
 #include "cli/output.h"
 #include "http/target.h"
 #include "skald/json.h"
@@ -13,112 +16,22 @@
 namespace skald::cli {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
+using PrintFlow = void (*)(const JsonView&, std::ostream&);
 
-void print_gits(const JsonView& page, std::ostream& out) {
-  Rows rows;
-  for (const JsonView& git : page.items())
-    rows.push_back({git["id"], git["name"], git["status"], std::to_string(git.items("activeWorkflowIds").size()),
-                    git["path"], git["remote"], git["error"]});
-  print_table(out, {"ID", "NAME", "STATUS", "USED BY", "PATH", "REMOTE", "ERROR"}, rows);
-  print_more(out, page);
+struct Shown {
+  std::string body;
+  PrintFlow print;
+};
+
+const std::string kFlows = "/agentflow/workflows", kWorks = "/agentflow/works";
+
+std::string segment(const Arguments& arguments, std::size_t n) {
+  return n < arguments.operands.size() ? "/" + http::encode_segment(arguments.operands[n]) : "";
 }
 
-void print_git(const JsonView& git, std::ostream& out) {
-  print_fields(out, git.fields({"id", "name", "status", "path", "remote", "error", "createdAt"}));
-}
-
-void print_servers(const JsonView& page, std::ostream& out) {
-  Rows rows;
-  for (const JsonView& server : page.items())
-    rows.push_back({server["id"], server["name"], std::to_string(server.items("activeWorkflowIds").size()),
-                    server["command"] + server["url"], server["args"], server["envNames"]});
-  print_table(out, {"ID", "NAME", "USED BY", "COMMAND OR URL", "ARGS", "VARIABLES"}, rows);
-  print_more(out, page);
-}
-
-void print_server(const JsonView& server, std::ostream& out) {
-  print_fields(out, server.fields({"id", "name", "command", "args", "url", "envNames", "createdAt"}));
-}
-
-// "2 of 5"
-std::string completed_works(const JsonView& workflow) {
-  const auto works = workflow.items("works");
-  std::size_t done = 0;
-  for (const JsonView& work : works) done += work["status"] == "COMPLETED" ? 1 : 0;
-  return std::to_string(done) + " of " + std::to_string(works.size());
-}
-
-void print_workflows(const JsonView& page, std::ostream& out) {
-  Rows rows;
-  for (const JsonView& one : page.items())
-    rows.push_back(
-        {one["id"], one["name"], one["status"], completed_works(one), one["agent"], one["createdAt"], one["error"]});
-  print_table(out, {"ID", "NAME", "STATUS", "WORKS DONE", "AGENT", "CREATED", "ERROR"}, rows);
-  print_more(out, page);
-}
-
-// Paths are not cut: somebody copies them.
-void print_about(const JsonView& workflow, std::ostream& out) {
-  auto fields = workflow.fields(
-      {"id", "name", "status", "allowed", "agent", "error", "space", "sagaId", "createdAt", "updatedAt"});
-  for (const JsonView& tree : workflow.items("workTrees")) {
-    const std::string error = tree["error"];
-    fields.emplace_back("worktree", tree["path"] + " is " + tree["status"] + ", branch " + tree["branch"] +
-                                        (error.empty() ? "" : ": " + error));
-  }
-  print_fields(out, fields);
-  out << '\n';
-}
-
-void print_workflow(const JsonView& workflow, std::ostream& out) {
-  print_about(workflow, out);
-  Rows rows;
-  for (const JsonView& work : workflow.items("works")) rows.push_back({work["id"], work["name"], work["status"]});
-  print_table(out, {"WORK", "NAME", "STATUS"}, rows);
-}
-
-// A row for each task; its work stands in the first of them.
-void print_whole_workflow(const JsonView& workflow, std::ostream& out) {
-  print_about(workflow, out);
-  Rows rows;
-  for (const JsonView& work : workflow.items("works")) {
-    std::vector<std::string> about = {work["id"], work["name"], work["status"]};
-    for (const JsonView& task : work.items("tasks")) {
-      rows.push_back({about[0], about[1], about[2], task["n"], task["status"], task["outcome"], task["exitCode"],
-                      task["attempt"], task["startedAt"], task["finishedAt"], task["error"]});
-      about = {"", "", ""};
-    }
-  }
-  print_table(
-      out,
-      {"WORK", "NAME", "STATUS", "TASK", "TASK STATUS", "OUTCOME", "EXIT", "TRIES", "STARTED", "FINISHED", "ERROR"},
-      rows);
-}
-
-void print_checkpoints(const JsonView& page, std::ostream& out) {
-  Rows rows;
-  for (const JsonView& one : page.items())
-    for (const JsonView& commit : one.items("commits"))
-      rows.push_back({one["id"], one["workId"], one["createdAt"], commit["gitId"], commit["commit"]});
-  print_table(out, {"ID", "WORK", "CREATED", "GIT", "COMMIT"}, rows);
-}
-
-void print_agents(const JsonView& agents, std::ostream& out) {
-  print_fields(out, agents.fields({"presets"}));
-  Rows rows;
-  for (const JsonView& one : agents.items("running"))
-    rows.push_back({one["workId"], one["n"], one["pid"], one["startedAt"], one["outputBytes"], one["run"]});
-  out << '\n';
-  print_table(out, {"WORK", "TASK", "PID", "STARTED", "OUTPUT BYTES", "RUN"}, rows);
-}
-
-std::string new_git(const Arguments& arguments) {
-  const bool has_path = arguments.flags.contains("path");
-  if (has_path == arguments.flags.contains("remote"))
-    throw Invalid("USAGE", "skald flow gits add needs either --path PATH or --remote URL");
-  const std::string how = has_path ? "path" : "remote";
-  return "{\"name\":" + to_json(arguments.operands[0]) + ",\"" + how + "\":" + to_json(arguments.flag(how)) + "}";
+// "mcp list" of "flow mcp list".
+std::string_view what_of(const Arguments& arguments) {
+  return arguments.command->name.substr(std::string_view("flow ").size());
 }
 
 // The workflow with its works as they are whole.
@@ -130,35 +43,103 @@ std::string whole_workflow(const Api& api, const std::string& path) {
   return boost::json::serialize(workflow);
 }
 
-struct Shown {
-  std::string body;
-  void (*print)(const JsonView&, std::ostream&);
-};
+std::string template_path(const Arguments& arguments, const Api& api) {
+  return kTemplates.path + "/" + http::encode_segment(id_of(api, kTemplates, arguments.operands[0]));
+}
+
+std::string questions(const Arguments& arguments, const Api& api) {
+  auto query = given(arguments, {"limit", "cursor"});
+  if (arguments.flags.contains("work"))
+    return ask(api, "GET", kWorks + "/" + http::encode_segment(arguments.flag("work")) + "/questions", query);
+  query["status"] = "OPEN";
+  return ask(api, "GET", "/agentflow/questions", query);
+}
+
+// Of gits, MCP servers and templates.
+Shown registered_answer(const Arguments& arguments, const Api& api) {
+  const std::string_view what = what_of(arguments);
+  const std::string id = segment(arguments, 0);
+  const auto query = given(arguments, {"limit", "cursor"});
+  if (what == "gits list") return {ask(api, "GET", kGits.path, query), print_gits};
+  if (what == "gits add") return {ask(api, "POST", kGits.path, {}, new_git(arguments)), print_git};
+  if (what == "gits remove") return {ask(api, "DELETE", kGits.path + id), print_git};
+  if (what == "mcp list") return {ask(api, "GET", kMcpServers.path, query), print_servers};
+  if (what == "mcp add") return {ask(api, "POST", kMcpServers.path, {}, new_mcp_server(arguments)), print_server};
+  if (what == "mcp remove") return {ask(api, "DELETE", kMcpServers.path + id), print_server};
+  if (what == "templates list") return {ask(api, "GET", kTemplates.path, query), print_templates};
+  if (what == "templates add") return {add_template(arguments, api), print_template};
+  if (what == "templates show") return {ask(api, "GET", template_path(arguments, api)), print_template};
+  if (what == "templates remove") return {ask(api, "DELETE", template_path(arguments, api)), print_template};
+  return {use_template(arguments, api), print_workflow};
+}
 
 Shown answer_of(const Arguments& arguments, const Api& api) {
-  std::string_view what = arguments.command->name;
-  what.remove_prefix(std::string_view("flow ").size());
-  const std::string id = arguments.operands.empty() ? "" : "/" + http::encode_segment(arguments.operands[0]);
-  const std::string gits = "/agentflow/gits", servers = "/agentflow/mcp-servers", flows = "/agentflow/workflows";
-  const auto query = given(arguments, {"status", "limit", "cursor"});
-  if (what == "gits list") return {ask(api, "GET", gits, query), print_gits};
-  if (what == "gits add") return {ask(api, "POST", gits, {}, new_git(arguments)), print_git};
-  if (what == "gits remove") return {ask(api, "DELETE", gits + id), print_git};
-  if (what == "mcp list") return {ask(api, "GET", servers, query), print_servers};
-  if (what == "mcp remove") return {ask(api, "DELETE", servers + id), print_server};
+  const std::string_view what = what_of(arguments);
+  const std::string flow = kFlows + segment(arguments, 0);
+  if (what.find(' ') != what.npos) return registered_answer(arguments, api);
   if (what == "create") return {create_workflow(arguments, api), print_workflow};
-  if (what == "list") return {ask(api, "GET", flows, query), print_workflows};
-  if (what == "show") return {whole_workflow(api, flows + id), print_whole_workflow};
-  if (what == "delete") return {ask(api, "DELETE", flows + id), print_workflow};
-  if (what == "checkpoints") return {ask(api, "GET", flows + id + "/checkpoints"), print_checkpoints};
+  if (what == "list")
+    return {ask(api, "GET", kFlows, given(arguments, {"status", "limit", "cursor"})), print_workflows};
+  if (what == "show") return {whole_workflow(api, flow), print_whole_workflow};
+  if (what == "modify") return {modify_workflow(arguments, api), print_workflow};
+  if (what == "delete") return {ask(api, "DELETE", flow), print_workflow};
+  if (what == "checkpoints") return {ask(api, "GET", flow + "/checkpoints"), print_checkpoints};
+  if (what == "checkpoint") return {ask(api, "POST", flow + "/checkpoints"), print_workflow};
+  if (what == "restore")
+    return {ask(api, "POST", flow + "/checkpoints" + segment(arguments, 1) + "/restore"), print_workflow};
+  if (what == "integrate")
+    return {ask(api, "POST", flow + "/integrate", {}, new_integration(arguments)), print_workflow};
   if (what == "agents") return {ask(api, "GET", "/agentflow/agents"), print_agents};
-  return {ask(api, "POST", flows + id + "/" + std::string(what)), print_workflow};  // start, pause, resume, cancel
+  if (what == "questions") return {questions(arguments, api), print_questions};
+  if (what == "answer") return {answer_question(arguments, api), print_question};
+  if (what == "query")
+    return {ask(api, "POST", kWorks + segment(arguments, 0) + "/queries", {},
+                "{\"text\":" + to_json(arguments.operands[1]) + "}"),
+            print_query};
+  return {ask(api, "POST", flow + "/" + std::string(what)), print_workflow};  // start, pause, resume, cancel
+}
+
+// What stands in the way of an integration, by file.
+void print_conflicts(const Api& api, const JsonView& workflow, std::ostream& out) {
+  std::vector<std::vector<std::string>> rows;
+  for (const JsonView& one : workflow.member("integration").items("conflicts")) {
+    const std::string name = JsonView(ask(api, "GET", kGits.path + "/" + http::encode_segment(one["gitId"])))["name"];
+    for (const std::string& file : one.texts("files")) rows.push_back({name, file});
+  }
+  if (rows.empty()) return;
+  print_table(out, {"GIT", "CONFLICT IN"}, rows, Long::wrap);
+  out << '\n';
+}
+
+int follow(const Arguments& arguments, const Api& api, const Terminal& terminal, std::ostream& out) {
+  const ActEnd end = follow_act(api, terminal, arguments.operands[0], std::string(what_of(arguments)));
+  if (arguments.json()) {
+    print_json(out, "{\"done\":" + std::string(end.done ? "true" : "false") + ",\"why\":" + to_json(end.why) +
+                        ",\"workflow\":" + (end.workflow.empty() ? "null" : end.workflow) + "}");
+    return end.done ? kDone : kFailed;
+  }
+  if (!end.workflow.empty()) print_workflow(JsonView(end.workflow), out);
+  if (!end.done) {
+    out << '\n';
+    if (!end.workflow.empty() && what_of(arguments) == "integrate") print_conflicts(api, JsonView(end.workflow), out);
+    out << printable(end.why) << '\n';
+  } else if (end.workflow.empty()) {
+    out << "the workflow is gone\n";
+  }
+  return end.done ? kDone : kFailed;
 }
 
 }  // namespace
 
-int run_flow(const Arguments& arguments, const Api& api, std::ostream& out) {
+int run_flow(const Arguments& arguments, const Api& api, const Terminal& terminal, std::ostream& out) {
+  if (what_of(arguments) == "diff") {
+    const std::string diff = diff_of(arguments, api);
+    if (arguments.json()) print_json(out, diff);
+    else print_diff(JsonView(diff), {arguments.flags.contains("stat"), terminal.colours}, out);
+    return kDone;
+  }
   const Shown shown = answer_of(arguments, api);
+  if (arguments.flags.contains("wait")) return follow(arguments, api, terminal, out);
   if (arguments.json()) print_json(out, shown.body);
   else shown.print(JsonView(shown.body), out);
   return kDone;

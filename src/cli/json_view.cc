@@ -39,6 +39,14 @@ std::vector<JsonView> JsonView::items(std::string_view name) const {
   return out;
 }
 
+std::vector<std::string> JsonView::texts(std::string_view name) const {
+  std::vector<std::string> out;
+  if (const auto* found = find(name); found != nullptr && found->is_array())
+    for (const auto& item : found->get_array())
+      if (item.is_string()) out.emplace_back(item.get_string());
+  return out;
+}
+
 std::vector<std::pair<std::string, std::string>> JsonView::fields(std::initializer_list<std::string_view> names) const {
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto name : names) out.emplace_back(std::string(name), (*this)[name]);

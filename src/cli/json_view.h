@@ -26,6 +26,7 @@ class JsonView {
   double number(std::string_view name) const;  // 0 where there is none
   JsonView member(std::string_view name) const;  // one without members where there is none
   std::vector<JsonView> items(std::string_view name = "items") const;
+  std::vector<std::string> texts(std::string_view name) const;  // of an array of texts; others in it are left out
   std::vector<std::pair<std::string, std::string>> fields(std::initializer_list<std::string_view> names) const;
 
  private:
