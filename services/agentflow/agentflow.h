@@ -45,7 +45,7 @@ struct Options {
   skald::Variables variables = {};               // of this process, for the allow-list of presets
   int agents_max = 8;                            // at once, in all
   bool greet_mcp_servers = true;
-  std::vector<std::string> own_mcp = {};         // the command of our own MCP server, `skald mcp`; empty: agents have none
+  std::vector<std::string> own_mcp = {};  // the command of our own MCP server, `skald mcp`; empty: agents have none
   skald::Pause pause = {};
   std::function<void(std::string_view topic)> publish = [](std::string_view) {};
 };

@@ -54,8 +54,7 @@ void hear_agent(const Flow& flow, Transaction& tx, const Message& message) {
   }
   if (request.kind == RequestKind::answer) {
     const auto query = tx.find<Query>(request.query.value_or(""));
-    if (query && query->work_id == work->id && query->status == QueryStatus::SENT)
-      respond(tx, query->id, request.text);
+    if (query && query->work_id == work->id && query->status == QueryStatus::SENT) respond(tx, query->id, request.text);
     return;
   }
   const Tasks tasks = in_column<Tasks>(work->tasks);

@@ -46,7 +46,7 @@ BOOST_DESCRIBE_STRUCT(NewQuery, (), (text))
 
 inline void check_ask_text(const std::string& member, const std::string& text) {
   if (text.empty() || text.size() > kAskTextMax)
-    throw skald::Invalid("BAD_TEXT", member + " must have 1 to 16384 bytes");
+    throw skald::Invalid("BAD_TEXT_LENGTH", member + " must have 1 to 16384 bytes");
 }
 
 }  // namespace agentflow

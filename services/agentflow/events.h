@@ -33,8 +33,7 @@ inline constexpr std::string_view kGitCreated = "agentflow.git-created", kGitDel
                                   kAgentError = "agentflow.agent-error", kTaskCompleted = "agentflow.task-completed",
                                   kAgentSaid = "agentflow.agent-said", kReportCompleted = "agentflow.report-completed",
                                   kQuestionAsked = "agentflow.question-asked",
-                                  kQuestionSettled = "agentflow.question-settled",
-                                  kQuerySent = "agentflow.query-sent",
+                                  kQuestionSettled = "agentflow.question-settled", kQuerySent = "agentflow.query-sent",
                                   kQueryResponded = "agentflow.query-responded";
 
 struct WorkflowEvent {

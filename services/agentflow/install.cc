@@ -74,7 +74,8 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   auto installed = std::make_shared<Installed>();
   installed->flow = flow;
   installed->inlet = std::make_unique<AgentInlet>(
-      env, outside->agents(), [flow](const std::string& work_id) { return space_of_work(*flow, work_id); }, [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
+      env, outside->agents(), [flow](const std::string& work_id) { return space_of_work(*flow, work_id); },
+      [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
   engine.receive(*installed->inlet);
   add_git_paths(flow, router);
   add_mcp_paths(flow, router);

@@ -81,8 +81,7 @@ Mailbox::Reading Mailbox::read(const std::string& name) const {
   if (file.number < 0) return {.is_there = errno != ENOENT};
   Reading out{.is_there = true};
   struct stat about{};
-  if (::fstat(file.number, &about) != 0 || !S_ISREG(about.st_mode) ||
-      about.st_size > static_cast<off_t>(kMailFileMax))
+  if (::fstat(file.number, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > static_cast<off_t>(kMailFileMax))
     return out;
   std::string text(kMailFileMax + 1, '\0');
   std::size_t length = 0;
@@ -103,8 +102,7 @@ Mailbox::Reading Mailbox::read(const std::string& name) const {
 std::string Mailbox::write_beside(const std::string& name, const std::string& text) const {
   const std::string beside = "." + name + "." + std::to_string(::getpid());
   ::unlinkat(folder_, beside.c_str(), 0);  // of one that died in between and had this number
-  const MailFile file{
-      ::openat(folder_, beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+  const MailFile file{::openat(folder_, beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
   if (file.number < 0) no_mailbox(name);
   write_all(file.number, text, name);
   return beside;

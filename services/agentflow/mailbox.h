@@ -19,8 +19,8 @@
 
 namespace agentflow {
 
-inline constexpr int kRequestsMax = 1'000;              // of one run
-inline constexpr std::size_t kSaidMax = 64 << 10;       // bytes of one text
+inline constexpr int kRequestsMax = 1'000;  // of one run
+inline constexpr std::size_t kSaidMax = 64 << 10;  // bytes of one text
 inline constexpr std::size_t kMailFileMax = 512 << 10;  // escaped, a text is longer
 
 enum class RequestKind { report, ask, complete, answer };

@@ -95,8 +95,7 @@ void Mailroom::forget(const std::string& run) {
 
 void Mailroom::drain() {
   char bytes[4096];
-  while (watch_ >= 0 && ::read(watch_, bytes, sizeof bytes) > 0) {
-  }
+  while (watch_ >= 0 && ::read(watch_, bytes, sizeof bytes) > 0) {}
 }
 
 }  // namespace agentflow

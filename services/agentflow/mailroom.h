@@ -27,7 +27,7 @@ class Mailroom {
 
   struct Mail {
     std::vector<skald::Message> messages = {};  // empty: there is nothing new
-    int next = 1;                               // what taken() is to be told when they are kept
+    int next = 1;  // what taken() is to be told when they are kept
   };
   // The next ones of that run, at most `messages_max`, again and again until they are taken().
   Mail collect(const std::string& run, const std::string& work_id, std::size_t messages_max);
@@ -42,7 +42,7 @@ class Mailroom {
     std::string space;
     std::optional<Mailbox> mailbox = {};
     int next = 1;
-    int told = 0;   // the last one that the log has
+    int told = 0;  // the last one that the log has
     int mark = -1;  // of inotify
   };
   Box* open(const std::string& run, const std::string& work_id);

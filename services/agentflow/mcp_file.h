@@ -7,7 +7,8 @@
 
 namespace agentflow {
 
-inline constexpr std::string_view kOwnServer = "skald";  // its member in mcp.json; a registered server of that name wins
+inline constexpr std::string_view kOwnServer =
+    "skald";  // its member in mcp.json; a registered server of that name wins
 
 // Greets the servers in that folder, where that is wanted, and writes the file. With a mailbox our own server is among
 // them. Throws as greet() and mcp_config(), and Unavailable (NO_SPACE_FOLDER).

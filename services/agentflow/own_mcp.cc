@@ -25,7 +25,8 @@ class AgentDesk {
 
   int put(const AgentRequest& request) {
     if (request.text.empty() || request.text.size() > kSaidMax)
-      throw skald::Invalid("BAD_TEXT", "say something of at most 64 KiB: shorten it, or write the rest to a file");
+      throw skald::Invalid("BAD_TEXT_LENGTH",
+                           "say something of at most 64 KiB: shorten it, or write the rest to a file");
     const std::string text = skald::to_json(request);
     for (; next_ <= kRequestsMax; ++next_)
       if (mailbox_.add(request_file(next_), text)) return next_++;
@@ -82,8 +83,7 @@ class AgentDesk {
       ::poll(all, 2, kLookForAnswer);
       if ((all[1].revents & (POLLHUP | POLLERR)) != 0) break;  // nobody waits any more
       char bytes[4096];
-      while (::read(*watch, bytes, sizeof bytes) > 0) {
-      }
+      while (::read(*watch, bytes, sizeof bytes) > 0) {}
     }
     throw skald::Refused("NO_ANSWER_YET", "nobody has answered yet: ask the same again to go on waiting");
   }
@@ -100,17 +100,17 @@ McpTools mailbox_tools(const skald::Clock& clock, const std::string& mailbox, in
   auto opened = Mailbox::at(mailbox);
   if (!opened) throw skald::Unavailable("NO_MAILBOX", "there is no mailbox here: it belongs to a run of an agent");
   const auto desk = std::make_shared<AgentDesk>(clock, std::move(*opened), input);
-  return {.report =
-              [desk](const std::string& text) {
-                if (!desk->brief().wants_report)
-                  throw skald::Refused("NO_REPORT", "this work wants no report: go on without");
-                desk->put({.kind = RequestKind::report, .text = text});
-              },
-          .ask = [desk](const std::string& question) { return desk->ask(question); },
-          .complete =
-              [desk](const std::string& summary) { desk->put({.kind = RequestKind::complete, .text = summary}); },
-          .read = [desk] { return skald::RawJson{skald::to_json(desk->brief())}; },
-          .answer = [desk](const std::string& query, const std::string& text) { desk->answer(query, text); }};
+  return {
+      .report =
+          [desk](const std::string& text) {
+            if (!desk->brief().wants_report)
+              throw skald::Refused("NO_REPORT", "this work wants no report: go on without");
+            desk->put({.kind = RequestKind::report, .text = text});
+          },
+      .ask = [desk](const std::string& question) { return desk->ask(question); },
+      .complete = [desk](const std::string& summary) { desk->put({.kind = RequestKind::complete, .text = summary}); },
+      .read = [desk] { return skald::RawJson{skald::to_json(desk->brief())}; },
+      .answer = [desk](const std::string& query, const std::string& text) { desk->answer(query, text); }};
 }
 
 int serve_own_mcp(const skald::Clock& clock, const std::string& mailbox, std::istream& in, std::ostream& out,

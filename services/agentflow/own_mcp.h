@@ -18,7 +18,7 @@ inline constexpr skald::Duration kAskMax = std::chrono::hours(1);
 //
 // | what happens                                    | what the agent is told                                 |
 // | the mailbox is gone, or not to be written       | Unavailable NO_MAILBOX                                 |
-// | a text of no bytes, or of more than 64 KiB      | Invalid BAD_TEXT                                       |
+// | a text of no bytes, or of more than 64 KiB      | Invalid BAD_TEXT_LENGTH                                       |
 // | more than 1,000 requests                        | Refused MAILBOX_FULL                                   |
 // | a report that nobody wants                      | Refused NO_REPORT                                      |
 // | no answer within kAskMax                        | Refused NO_ANSWER_YET: ask the same again              |

@@ -40,8 +40,7 @@ std::optional<std::string> query_of_run(std::string_view run) {
 
 void begin_query(const Flow& flow, Transaction& tx, const Query& query) {
   flow.engine.sagas().start_in(
-      tx, flow.sagas.query,
-      AskAgent{.workflow_id = query.workflow_id, .work_id = query.work_id, .query_id = query.id},
+      tx, flow.sagas.query, AskAgent{.workflow_id = query.workflow_id, .work_id = query.work_id, .query_id = query.id},
       {.key = query.id, .on_duplicate = skald::OnDuplicate::allow});
 }
 

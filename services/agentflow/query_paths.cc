@@ -55,8 +55,7 @@ Response send_query(const Flow& flow, const Request& request, Transaction& tx) {
 // All of them: a work takes a hundred.
 Response list_queries(Transaction& tx, const Request& request) {
   std::vector<QueryView> out;
-  for (const Query& row :
-       tx.select<Query>("WHERE work_id = $1 ORDER BY position", asked_work(tx, request).id))
+  for (const Query& row : tx.select<Query>("WHERE work_id = $1 ORDER BY position", asked_work(tx, request).id))
     out.push_back(view_of_query(row));
   return Response::json(200, skald::Listing<QueryView>{std::move(out), {}});
 }

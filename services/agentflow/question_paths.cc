@@ -39,9 +39,8 @@ Response list_questions(const Flow& flow, const Request& request, const std::opt
          tx.select<Question>(conditions.where() + " ORDER BY id LIMIT " + limit, conditions.params()))
       views.push_back(view_of_question(row));
   });
-  return Response::json(200, page.cut(std::move(views), [](const QuestionView& last) {
-    return skald::Page::cursor_at({last.id});
-  }));
+  return Response::json(
+      200, page.cut(std::move(views), [](const QuestionView& last) { return skald::Page::cursor_at({last.id}); }));
 }
 
 Response answer(const Flow& flow, const Request& request, Transaction& tx) {

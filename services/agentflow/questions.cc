@@ -69,8 +69,9 @@ Question ask_person(const Flow& flow, Transaction& tx, const Work& work, const T
   tx.insert(question);
   say(tx, kQuestionAsked, work.id, question.id, AskEvent{work.workflow_id, work.id, question.id});
   if (mode == OnQuestion::end && request > 0)
-    flow.engine.sagas().start_in(
-        tx, flow.sagas.stop, StopAgent{run, "it has asked a person; its task begins anew with the answer"}, {.key = run});
+    flow.engine.sagas().start_in(tx, flow.sagas.stop,
+                                 StopAgent{run, "it has asked a person; its task begins anew with the answer"},
+                                 {.key = run});
   return question;
 }
 
@@ -99,10 +100,9 @@ void withdraw_questions(Transaction& tx, const std::string& work_id, const std::
     withdraw(tx, question.id, why);
 }
 
-void withdraw_questions_of_run(Transaction& tx, const std::string& run) {
-  for (const Question& question :
-       tx.select<Question>("WHERE run = $1 AND status = 'OPEN' AND mode = 'wait' ORDER BY created_at", run))
-    withdraw(tx, question.id, "its agent has ended");
+void withdraw_questions_of_run(Transaction& tx, const std::string& run, bool task_runs) {
+  for (const Question& question : tx.select<Question>("WHERE run = $1 AND status = 'OPEN' ORDER BY created_at", run))
+    if (question.mode == OnQuestion::wait || !task_runs) withdraw(tx, question.id, "its agent has ended");
 }
 
 std::optional<Question> question_that_ended(Transaction& tx, const std::string& run) {

@@ -19,8 +19,8 @@ Question ask_person(const Flow& flow, skald::Transaction& tx, const Work& work, 
 Question answer_question(const Flow& flow, skald::Transaction& tx, const std::string& id, const std::string& answer);
 
 void withdraw_questions(skald::Transaction& tx, const std::string& work_id, const std::string& why);
-// Those for which the agent that has ended was waiting.
-void withdraw_questions_of_run(skald::Transaction& tx, const std::string& run);
+// Those of an agent that has ended: for which it was waiting, and where its task no longer runs, those for which it left.
+void withdraw_questions_of_run(skald::Transaction& tx, const std::string& run, bool task_runs);
 
 // The question for which the run was ended or has ended itself, OPEN or ANSWERED.
 std::optional<Question> question_that_ended(skald::Transaction& tx, const std::string& run);

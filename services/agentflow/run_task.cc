@@ -91,15 +91,15 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
   fill_mailbox(outside, db, run);
   write_mcp_file(outside, db, run.mcp_servers, run.folder, mailbox, mcp_file);
   skald::RunSpec spec = spec_of(outside.options, {.run = run.run,
-                                                   .agent = run.agent,
-                                                   .prompt = run.prompt,
-                                                   .folder = run.folder,
-                                                   .space = run.space,
-                                                   .mcp_file = mcp_file,
-                                                   .workflow_id = run.workflow_id,
-                                                   .work_id = run.work_id,
-                                                   .n = run.n,
-                                                   .attempt = run.attempt});
+                                                  .agent = run.agent,
+                                                  .prompt = run.prompt,
+                                                  .folder = run.folder,
+                                                  .space = run.space,
+                                                  .mcp_file = mcp_file,
+                                                  .workflow_id = run.workflow_id,
+                                                  .work_id = run.work_id,
+                                                  .n = run.n,
+                                                  .attempt = run.attempt});
   spec.variables["SKALD_MAILBOX"] = mailbox;
   outside.agents().start(spec);
   if (!is_wanted(db, run)) outside.agents().stop(run.run, "its work was stopped while it was being started");

@@ -125,7 +125,7 @@ BOOST_DESCRIBE_STRUCT(Letter, (), (workflow_id, run, file, text))
 struct AskAgent {
   std::string workflow_id, work_id, query_id;
   std::string deliver_to = {};  // a run; empty: none
-  std::string run = {};         // its own; empty: none
+  std::string run = {};  // its own; empty: none
   std::int64_t position = 0;
   std::string agent = {}, prompt = {}, folder = {}, space = {};
   Ids mcp_servers = {};

@@ -160,7 +160,7 @@ void end_task(const Flow& flow, Transaction& tx, const skald::Message& message) 
   flow.engine.sagas().freed(tx, "agents", "all");
   if (ended.end.outcome == skald::RunOutcome::FINISHED && runs_well(*work, *run))
     note_question_in_output(flow, tx, *work, run->n, ended.run);
-  withdraw_questions_of_run(tx, ended.run);
+  withdraw_questions_of_run(tx, ended.run, runs_well(*work, *run));
   if (end_by_question(flow, tx, *work, *run, ended)) return;
   if (ended.end.outcome == skald::RunOutcome::FINISHED && runs_well(*work, *run)) {
     complete_task(tx, work->id, run->n, [&](Task& task) { note_end(task, ended.end); });

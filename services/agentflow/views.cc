@@ -42,8 +42,8 @@ WorkView view_of(skald::Transaction& tx, const Work& work) {
           .mcp_server_refs = in_column<Ids>(work.mcp_server_refs),
           .wants_report = work.wants_report,
           .tasks = in_column<Tasks>(work.tasks),
-          .question = open.empty() ? std::nullopt
-                                   : std::optional(OpenQuestion{open[0].id, open[0].text, open[0].created_at}),
+          .question =
+              open.empty() ? std::nullopt : std::optional(OpenQuestion{open[0].id, open[0].text, open[0].created_at}),
           .version = work.version};
 }
 

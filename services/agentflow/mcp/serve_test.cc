@@ -89,7 +89,8 @@ TEST_F(ServedMcp, FiveToolsAreListedWithTheirSchemas) {
   for (const auto& tool : tools) {
     all += std::string(tool.at("name").as_string()) + "(";
     EXPECT_EQ(tool.at("inputSchema").at("type").as_string(), "object");
-    for (const auto& argument : tool.at("inputSchema").at("properties").as_object()) all += (all.ends_with("(") ? "" : ",") + std::string(argument.key());
+    for (const auto& argument : tool.at("inputSchema").at("properties").as_object())
+      all += (all.ends_with("(") ? "" : ",") + std::string(argument.key());
     all += ") ";
   }
   EXPECT_EQ(all, "report(text) ask(question) complete(summary) read() answer(query,text) ");
