@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The official library of the Model Context Protocol talks with our server, and our client with its servers.
 
-    tools/mcp_test.py PROBE BUILD_FOLDER
+    tools/mcp_test.py PROBE BUILD_FOLDER SKALD
 
-The library is installed into BUILD_FOLDER, pinned by its hashes (mcp_requirements.txt). PROBE is skald_mcp_probe. Started
-as `mcp_test.py serve TRANSPORT` by the library's python, this file is a server made with the library.
+The library is installed into BUILD_FOLDER, pinned by its hashes (mcp_requirements.txt). PROBE is skald_mcp_probe, SKALD
+the program itself, whose `skald mcp` is talked with on a mailbox of ours. Started as `mcp_test.py serve TRANSPORT` by the library's python, this file is a server made with the library.
 """
 import asyncio
 import json
@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -89,7 +90,8 @@ class PublicClient(unittest.TestCase):
             return [(tool.name, list(tool.input_schema["properties"])) for tool in (await client.list_tools()).tools]
         for mode in ("auto", "legacy"):
             self.assertEqual(self.talk(mode, names), [("report", ["text"]), ("ask", ["question"]),
-                                                      ("complete", ["summary"]), ("read", [])])
+                                                      ("complete", ["summary"]), ("read", []),
+                                                      ("answer", ["query", "text"])])
 
     def test_it_calls_our_tools(self):
         async def calls(client):
@@ -108,6 +110,71 @@ class PublicClient(unittest.TestCase):
                 await client.call_tool("report", {"words": "x"})
             self.assertEqual(unfit.exception.error.code, -32602)
         self.talk("auto", fails)
+
+
+class MailboxClient(unittest.TestCase):
+    """`skald mcp` as an agent's program starts it; this test is the engine's side of its mailbox."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.mailbox = pathlib.Path(folder.name)
+        self.brief = {"workflow": {"id": "f", "name": "flow"}, "work": {"id": "w", "name": "work"},
+                      "task": {"n": 1, "prompt": "paint"}, "wantsReport": True, "works": [], "answers": [], "queries": []}
+        self.put("brief.json", self.brief)
+
+    def put(self, name, value):
+        beside = self.mailbox / ".beside"
+        beside.write_text(json.dumps(value))
+        beside.rename(self.mailbox / name)
+
+    def said(self, n):
+        return json.loads((self.mailbox / f"request-{n}.json").read_text())
+
+    def talk(self, talk):
+        async def run():
+            server = StdioServerParameters(command=SKALD, args=["mcp"], env={"SKALD_MAILBOX": str(self.mailbox)})
+            async with Client(server, read_timeout_seconds=SECONDS_MAX) as client:
+                return await talk(client)
+        return asyncio.run(asyncio.wait_for(run(), SECONDS_MAX))
+
+    async def answer_when_asked(self, n, text):
+        while not (self.mailbox / f"request-{n}.json").exists():
+            await asyncio.sleep(0.01)
+        self.put(f"answer-{n}.json", {"answer": text})
+
+    def test_a_question_is_a_file_and_its_answer_another(self):
+        async def asks(client):
+            answering = asyncio.create_task(self.answer_when_asked(1, "blue"))
+            asked = await client.call_tool("ask", {"question": "Which colour?"})
+            await answering
+            return asked.content[0].text
+        self.assertEqual(self.talk(asks), "blue")
+        self.assertEqual(self.said(1), {"kind": "ask", "text": "Which colour?"})
+
+    def test_what_is_said_lies_in_its_order(self):
+        async def says(client):
+            self.put("query-1.json", {"id": "w.q1", "text": "How far?"})
+            seen = json.loads((await client.call_tool("read", {})).content[0].text)
+            await client.call_tool("report", {"text": "well"})
+            await client.call_tool("answer", {"query": "w.q1", "text": "half"})
+            again = await client.call_tool("answer", {"query": "w.q1", "text": "half"})
+            await client.call_tool("complete", {"summary": "done"})
+            return seen, again.is_error
+        seen, refused = self.talk(says)
+        self.assertEqual(seen, {**self.brief, "queries": [{"id": "w.q1", "text": "How far?"}]})
+        self.assertTrue(refused)
+        self.assertEqual([self.said(n) for n in (1, 2, 3)],
+                         [{"kind": "report", "text": "well"}, {"kind": "answer", "text": "half", "query": "w.q1"},
+                          {"kind": "complete", "text": "done"}])
+        self.assertEqual(sorted(path.name for path in self.mailbox.iterdir()),
+                         ["brief.json", "request-1.json", "request-2.json", "request-3.json"])
+
+    def test_without_a_mailbox_it_says_what_it_lacks(self):
+        done = subprocess.run([SKALD, "mcp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env={},
+                              timeout=SECONDS_MAX)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("SKALD_MAILBOX", done.stderr)
 
 
 class PublicServer(unittest.TestCase):
@@ -140,7 +207,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve(sys.argv[2])
         sys.exit()
-    PROBE, build = sys.argv[1], pathlib.Path(sys.argv[2])
+    PROBE, build, SKALD = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     if LIBRARY not in sys.prefix:
         sys.exit(subprocess.run([install_library(build), __file__, *sys.argv[1:]]).returncode)
     from mcp import Client, MCPError, StdioServerParameters

@@ -55,7 +55,7 @@ CODE_GIVEN = re.compile(
     r'|Unauthorized|Forbidden|Error|Failure|complain)\s*(?:\w+\s*)?[({]\s*"([A-Z][A-Z0-9]*)"')
 CODE_DOCUMENTED = re.compile(r"^\| `([A-Z][A-Z0-9_]*)` \|")
 NO_CODES = {"SKALD_CONFIG", "SKALD_RUN", "NEEDS_HELP", "SKALD_SPACE", "SKALD_WORKFLOW", "SKALD_WORK",
-            "SKALD_TASK", "SKALD_MCP", "LC_ALL", "GIT_CONFIG_GLOBAL"}
+            "SKALD_TASK", "SKALD_MCP", "SKALD_MAILBOX", "LC_ALL", "GIT_CONFIG_GLOBAL"}
 
 WORDS = re.compile(r"\b(?:(?:TO[D]O|FIX[M]E|X[X]X|GTEST_SK[I]P)\b|DISABL[E]D_)")
 MACHINE_PATHS = re.compile(r"(?<![\w.})*\]-])/(?:wor[k]|roo[t]|hom[e])/")

@@ -12,9 +12,11 @@ namespace {
 
 constexpr int kLookAgainMax = 1'000;  // milliseconds: a supervisor that died tells nobody
 
+constexpr std::size_t kMailAtOnce = 100;
+
 // Waits until one of them is readable.
-void wait_for(skald::Duration longest, int own, std::span<const int> wake) {
-  std::vector<pollfd> all = {{own, POLLIN, 0}};
+void wait_for(skald::Duration longest, int own, int mail, std::span<const int> wake) {
+  std::vector<pollfd> all = {{own, POLLIN, 0}, {mail, POLLIN, 0}};
   for (const int fd : wake) all.push_back({fd, POLLIN, 0});
   const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
   ::poll(all.data(), all.size(), static_cast<int>(std::min<std::int64_t>(time, kLookAgainMax)));
@@ -22,8 +24,8 @@ void wait_for(skald::Duration longest, int own, std::span<const int> wake) {
 
 }  // namespace
 
-AgentInlet::AgentInlet(skald::Env env, Agents& agents, Land land)
-    : env_(env), agents_(agents), land_(std::move(land)) {}
+AgentInlet::AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land)
+    : env_(env), agents_(agents), mailroom_(env, std::move(space_of)), land_(std::move(land)) {}
 
 void AgentInlet::set_partitions(std::uint64_t mask) {
   if (mask == mask_) return;
@@ -43,38 +45,55 @@ void AgentInlet::poll(skald::Duration wait, std::span<const int> wake) {
                         "\"error\":" + skald::to_json(std::string(error.what())));
     up_ = false;
   }
-  if (wait > skald::Duration::zero()) wait_for(wait, agents_.fd(), wake);
+  if (wait > skald::Duration::zero()) wait_for(wait, agents_.fd(), mailroom_.fd(), wake);
 }
 
 void AgentInlet::look_at_all() {
+  mailroom_.drain();
   for (const std::string& run : agents_.changed())
     if (!landed_.contains(run)) live_.insert(run);
   const std::vector<std::string> live(live_.begin(), live_.end());
   for (const std::string& run : live) look_at(run);
 }
 
+// The run is looked at before its mailbox: what it said before its end is there by then.
 void AgentInlet::look_at(const std::string& run) {
-  const auto name = run_named(run);
-  if (!name) {
+  const auto work_id = work_of_run(run);
+  if (!work_id) {
     live_.erase(run);
     return;
   }
-  if ((mask_ >> skald::partition_of(name->work_id) & 1) == 0) return;
+  if ((mask_ >> skald::partition_of(*work_id) & 1) == 0) return;
   const auto view = agents_.look(run);
-  if (!view) live_.erase(run);
-  if (!view || !view->end) return;
+  if (!view) return drop(run);
+  take_mail(run, *work_id);
+  if (!view->end) return;
   const skald::Message message{{.id = "agent-ended/" + run,
                                 .type = std::string(kAgentEnded),
-                                .key = name->work_id,
-                                .subject = name->work_id,
+                                .key = *work_id,
+                                .subject = *work_id,
                                 .payload = skald::to_json(AgentEnded{run, *view->end})},
                                "/agentflow/agents",
                                view->end->at,
                                1,
                                false};
   land_(std::span(&message, 1));
-  live_.erase(run);
+  drop(run);
   landed_.insert(run);
+}
+
+void AgentInlet::take_mail(const std::string& run, const std::string& work_id) {
+  for (;;) {
+    const Mailroom::Mail mail = mailroom_.collect(run, work_id, kMailAtOnce);
+    if (!mail.messages.empty()) land_(mail.messages);
+    mailroom_.taken(run, mail.next);
+    if (mail.messages.empty()) return;
+  }
+}
+
+void AgentInlet::drop(const std::string& run) {
+  live_.erase(run);
+  mailroom_.forget(run);
 }
 
 }  // namespace agentflow

@@ -1,5 +1,6 @@
-// Brings the ends of agents' runs in as events, by way of the engine's inbox: each once, under an id of its own, keyed by
-// the work. The engine drives it and says which works are this process's.
+// Brings the ends of agents' runs, and what agents have put into their mailboxes, in as events, by way of the engine's
+// inbox: each once, under an id of its own, keyed by the work; whatever an agent has said comes before its end. The engine
+// drives it and says which works are this process's.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "agentflow/agents.h"
+#include "agentflow/mailroom.h"
 #include "skald/bus.h"
 
 namespace agentflow {
@@ -17,7 +19,7 @@ class AgentInlet final : public skald::Inlet {
  public:
   using Land = std::function<void(std::span<const skald::Message>)>;
   // What `agents` and `env` refer to outlives it.
-  AgentInlet(skald::Env env, Agents& agents, Land land);
+  AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land);
 
   void set_partitions(std::uint64_t mask) override;
   void poll(skald::Duration wait, std::span<const int> wake = {}) override;
@@ -28,9 +30,12 @@ class AgentInlet final : public skald::Inlet {
  private:
   void look_at_all();
   void look_at(const std::string& run);
+  void take_mail(const std::string& run, const std::string& work_id);
+  void drop(const std::string& run);
 
   skald::Env env_;
   Agents& agents_;
+  Mailroom mailroom_;
   Land land_;
   std::uint64_t mask_ = 0;
   bool up_ = true;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "agentflow/agents.h"
+#include "agentflow/ask_record.h"
 #include "agentflow/repositories.h"
 #include "skald/database.h"
 #include "skald/engine.h"
@@ -32,6 +33,8 @@ struct Preset {
   std::vector<std::string> argv;
   std::vector<std::string> variables = {};  // of this process that it may see, beside PATH, HOME and LANG
   skald::Duration timeout = std::chrono::hours(1);
+  OnQuestion on_question = OnQuestion::wait;  // what becomes of an agent that asks a person
+  std::string question_pattern = {};  // of a last line of its output that is a question; see question_pattern.h
 };
 
 struct Options {
@@ -42,6 +45,7 @@ struct Options {
   skald::Variables variables = {};               // of this process, for the allow-list of presets
   int agents_max = 8;                            // at once, in all
   bool greet_mcp_servers = true;
+  std::vector<std::string> own_mcp = {};  // the command of our own MCP server, `skald mcp`; empty: agents have none
   skald::Pause pause = {};
   std::function<void(std::string_view topic)> publish = [](std::string_view) {};
 };

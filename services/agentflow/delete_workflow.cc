@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "agentflow/events.h"
+#include "agentflow/queries.h"
 #include "agentflow/trees.h"
 #include "agentflow/use.h"
 #include "agentflow/walk.h"
@@ -20,7 +21,10 @@ void begin_deletion(Local& step, WorkflowWalk& walk) {
   walk.gits = git_uses(step.tx(), workflow);
   walk.mcp_servers = mcp_uses(step.tx(), workflow.id);
   walk.runs.clear();
-  for (const Work& work : works_of(step.tx(), workflow.id)) note_runs(work, walk.runs);
+  for (const Work& work : works_of(step.tx(), workflow.id)) {
+    note_runs(work, walk.runs);
+    note_query_runs(step.tx(), work.id, walk.runs);
+  }
   walk.trees.clear();
   for (const WorkTree& tree : trees_of(step.tx(), workflow.id)) walk.trees.push_back(plan_of(tree));
 }
@@ -36,7 +40,8 @@ void remove_files(Outside& outside, const WorkflowWalk& walk) {
 void delete_rows(Local& step, WorkflowWalk& walk) {
   const auto workflow = step->find<Workflow>(walk.workflow_id);
   if (!workflow) return;
-  for (const char* table : {"flow_checkpoint", "flow_report", "flow_work", "flow_work_tree", "flow_space"})
+  for (const char* table : {"flow_question", "flow_query", "flow_mailbox", "flow_checkpoint", "flow_report",
+                            "flow_work", "flow_work_tree", "flow_space"})
     step->execute("DELETE FROM " + std::string(table) + " WHERE workflow_id = $1", walk.workflow_id);
   step->execute("DELETE FROM flow_workflow WHERE id = $1", walk.workflow_id);
   say(step.tx(), kWorkflowDeleted, *workflow);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "agentflow/mailbox.h"
 #include "agentflow/record.h"
 #include "skald/bus.h"
 #include "skald/database.h"
@@ -30,7 +31,11 @@ inline constexpr std::string_view kGitCreated = "agentflow.git-created", kGitDel
                                   kTreeStatusChanged = "agentflow.work-tree-status-changed",
                                   kCheckpointCreated = "agentflow.checkpoint-created",
                                   kAgentStarted = "agentflow.agent-started", kAgentEnded = "agentflow.agent-ended",
-                                  kAgentError = "agentflow.agent-error", kTaskCompleted = "agentflow.task-completed";
+                                  kAgentError = "agentflow.agent-error", kTaskCompleted = "agentflow.task-completed",
+                                  kAgentSaid = "agentflow.agent-said", kReportCompleted = "agentflow.report-completed",
+                                  kQuestionAsked = "agentflow.question-asked",
+                                  kQuestionSettled = "agentflow.question-settled", kQuerySent = "agentflow.query-sent",
+                                  kQueryResponded = "agentflow.query-responded";
 
 struct WorkflowEvent {
   std::string workflow_id;
@@ -69,6 +74,20 @@ struct AgentEnded {
   skald::RunEnd end;
 };
 BOOST_DESCRIBE_STRUCT(AgentEnded, (), (run, end))
+
+// By the inlet of agents, too: a request in the mailbox of a run.
+struct AgentSaid {
+  std::string run;
+  int n = 0;
+  AgentRequest request;
+};
+BOOST_DESCRIBE_STRUCT(AgentSaid, (), (run, n, request))
+
+// A question of an agent, a query to one, or a report.
+struct AskEvent {
+  std::string workflow_id, work_id, id;
+};
+BOOST_DESCRIBE_STRUCT(AskEvent, (), (workflow_id, work_id, id))
 
 template <class Payload>
 void say(skald::Transaction& tx, std::string_view type, const std::string& key, const std::string& subject,

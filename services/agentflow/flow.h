@@ -66,6 +66,7 @@ inline Workflow move(skald::Transaction& tx, const std::string& id, WorkflowMove
   return move(tx, id, how, [](Workflow&) {});
 }
 
+std::optional<std::string> space_of_work(const Flow& flow, const std::string& work_id);
 std::vector<Work> works_of(skald::Transaction& tx, const std::string& workflow_id);
 std::vector<WorkTree> trees_of(skald::Transaction& tx, const std::string& workflow_id);
 bool has_running_work(skald::Transaction& tx, const std::string& workflow_id);
@@ -82,10 +83,13 @@ void add_template_paths(const FlowHandle& flow, skald::Router& router);
 void add_workflow_paths(const FlowHandle& flow, skald::Router& router);
 void add_modify_path(const FlowHandle& flow, skald::Router& router);
 void add_work_paths(const FlowHandle& flow, skald::Router& router);
+void add_question_paths(const FlowHandle& flow, skald::Router& router);
+void add_query_paths(const FlowHandle& flow, skald::Router& router);
 void add_checkpoint_paths(const FlowHandle& flow, skald::Router& router);
 void add_integrate_path(const FlowHandle& flow, skald::Router& router);
 void add_diff_path(const FlowHandle& flow, skald::Router& router);
 void add_consumers(const FlowHandle& flow);
+void add_ask_consumers(const FlowHandle& flow);
 void add_invariants(const FlowHandle& flow, skald::Router& router);
 
 }  // namespace agentflow

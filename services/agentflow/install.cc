@@ -31,6 +31,9 @@ Sagas make_sagas(const OutsideHandle& outside, skald::Database& db) {
           .integrate = integrate_saga(outside),
           .task = task_saga(outside, db),
           .stop = stop_saga(outside),
+          .dismiss = dismiss_saga(outside),
+          .letter = letter_saga(outside),
+          .query = query_saga(outside, db),
           .clone = clone_saga(outside),
           .forget = forget_saga(outside)};
 }
@@ -51,11 +54,19 @@ void add_sagas(skald::Sagas& to, const Sagas& sagas) {
   to.add(sagas.integrate);
   to.add(sagas.task);
   to.add(sagas.stop);
+  to.add(sagas.dismiss);
+  to.add(sagas.letter);
+  to.add(sagas.query);
   to.add(sagas.clone);
   to.add(sagas.forget);
 }
 
 }  // namespace
+
+std::optional<std::string> space_of_work(const Flow& flow, const std::string& work_id) {
+  const auto work = flow.db().read_result([&](skald::Transaction& tx) { return tx.find<Work>(work_id); });
+  return work ? std::optional(flow.outside->space_of(work->workflow_id)) : std::nullopt;
+}
 
 std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skald::Env env, Options options) {
   engine.database().migrate("agentflow", migrations());
@@ -64,10 +75,12 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   const auto flow = std::make_shared<const Flow>(Flow{engine, env, outside, make_sagas(outside, engine.database())});
   add_sagas(engine.sagas(), flow->sagas);
   add_consumers(flow);
+  add_ask_consumers(flow);
   auto installed = std::make_shared<Installed>();
   installed->flow = flow;
   installed->inlet = std::make_unique<AgentInlet>(
-      env, outside->agents(), [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
+      env, outside->agents(), [flow](const std::string& work_id) { return space_of_work(*flow, work_id); },
+      [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
   engine.receive(*installed->inlet);
   add_git_paths(flow, router);
   add_mcp_paths(flow, router);
@@ -75,6 +88,8 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   add_workflow_paths(flow, router);
   add_modify_path(flow, router);
   add_work_paths(flow, router);
+  add_question_paths(flow, router);
+  add_query_paths(flow, router);
   add_checkpoint_paths(flow, router);
   add_integrate_path(flow, router);
   add_diff_path(flow, router);

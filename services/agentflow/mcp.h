@@ -65,7 +65,8 @@ struct McpTools {
   std::function<void(const std::string& text)> report;  // what it has done, kept with the work
   std::function<std::string(const std::string& question)> ask;  // a person; returns the answer
   std::function<void(const std::string& summary)> complete;  // its task is done
-  std::function<skald::RawJson()> read;  // its workflow, work and task
+  std::function<skald::RawJson()> read;  // its workflow, work and task, and what people ask it
+  std::function<void(const std::string& query, const std::string& text)> answer;  // to what a person asks
 };
 
 // Serves until `in` ends, or `out` takes no more: one request at a time, so nothing else is answered while `ask` waits.

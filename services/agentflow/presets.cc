@@ -5,6 +5,8 @@ namespace {
 
 constexpr std::string_view kAlways[] = {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"};
 
+}  // namespace
+
 const Preset& preset_of(const Options& options, const std::string& name) {
   static const Preset shell{.argv = {"sh", "-eu", "-s"}};
   if (const auto found = options.presets.find(name); found != options.presets.end()) return found->second;
@@ -13,6 +15,8 @@ const Preset& preset_of(const Options& options, const std::string& name) {
   for (const auto& [other, preset] : options.presets) known += ", " + other;
   throw skald::Refused("NO_SUCH_AGENT", "there is no agent " + name + "; this server has " + known);
 }
+
+namespace {
 
 // An agent that runs for the second time is told so: what it finds may be half of its own work.
 std::string prompt_for(const Assignment& assignment) {

@@ -14,6 +14,8 @@ struct Assignment {
 
 bool has_preset(const Options& options, const std::string& name);
 
+const Preset& preset_of(const Options& options, const std::string& name);  // Refused, as spec_of()
+
 // Refused (NO_SUCH_AGENT) where there is no preset of that name.
 skald::RunSpec spec_of(const Options& options, const Assignment& assignment);
 

@@ -1,10 +1,10 @@
 // Running a task: one process of an agent, under a supervisor that outlives this one. Its end comes as an event.
-#include <filesystem>
-#include <fstream>
-
+#include "agentflow/brief.h"
 #include "agentflow/events.h"
-#include "agentflow/mcp.h"
+#include "agentflow/mcp_file.h"
 #include "agentflow/presets.h"
+#include "agentflow/questions.h"
+#include "agentflow/task_end.h"
 #include "agentflow/use.h"
 
 namespace agentflow {
@@ -15,10 +15,6 @@ using skald::Local;
 using skald::Remote;
 
 constexpr std::chrono::hours kWaitForAgent{24 * 7};  // for one of the places of agents_max
-std::int64_t agents_now(skald::Transaction& tx) {
-  return tx.query("SELECT COUNT(*) FROM flow_work WHERE status = 'RUNNING' AND agent_status IN ('STARTING', 'RUNNING')")
-      .get<std::int64_t>(0, 0);
-}
 
 // Whether it is still to run: the work may have been stopped, or the task have begun, since this was asked for.
 bool is_due(const std::optional<Work>& work, int n) {
@@ -30,10 +26,8 @@ bool is_due(const std::optional<Work>& work, int n) {
 
 void assign(const Outside& outside, Local& step, RunTask& run) {
   run.run.clear();
-  if (!is_due(step->find<Work>(run.work_id), run.n)) return;
-  if (agents_now(step.tx()) >= outside.options.agents_max)
-    throw skald::Busy("AGENTS_BUSY", "as many agents run as may at once (agentflow.agents_max)", {},
-                      skald::Shortage{"agents", "all", kWaitForAgent});
+  if (!is_due(step->find<Work>(run.work_id), run.n) || waits_for_answer(step.tx(), run.work_id, run.n)) return;
+  take_place(outside, step.tx());
   const Workflow workflow = skald::found<Workflow>(step.tx(), run.workflow_id);
   const Work work = skald::change<Work>(step.tx(), run.work_id, [&](Work& row) {
     row.agent_status = AgentStatus::STARTING;
@@ -47,6 +41,8 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
       run.run = *task.run, run.prompt = task.prompt, run.agent = task.agent.value_or(workflow.agent);
     });
   });
+  run.attempt -= runs_that_asked(step.tx(), run.work_id, run.n);
+  run.prompt = with_answers(run.prompt, answered_questions(step.tx(), run.work_id, run.n), run.agent == "shell");
   run.space = outside.space_of(run.workflow_id);
   run.mcp_servers = in_column<Ids>(work.mcp_server_refs);
   run.folder = work.folder.value_or(run.space);
@@ -73,28 +69,6 @@ void fail_task(Local& step, RunTask& run) {
   step.freed("agents", "all");
 }
 
-std::vector<McpAddress> addresses(skald::Database& db, const Ids& ids) {
-  return db.read_result([&](skald::Transaction& tx) {
-    std::vector<McpAddress> out;
-    for (const std::string& id : ids) {
-      const McpServer server = skald::found<McpServer>(tx, id);
-      out.push_back({server.name, server.command.value_or(""), in_column<std::vector<std::string>>(server.args),
-                     in_column<skald::Variables>(server.variables), server.url});
-    }
-    return out;
-  });
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  std::filesystem::permissions(beside, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  file << text;
-  file.close();
-  if (!file) throw skald::Unavailable("NO_SPACE_FOLDER", "a file of the workflow's space cannot be written");
-  std::filesystem::rename(beside, path);
-}
-
 // Whether the work still runs this attempt. It may have been stopped since it was assigned, and who stopped it found
 // nothing to end yet.
 bool is_wanted(skald::Database& db, const RunTask& run) {
@@ -110,21 +84,22 @@ bool is_wanted(skald::Database& db, const RunTask& run) {
 void launch(Outside& outside, skald::Database& db, const RunTask& run) {
   if (!is_wanted(db, run)) return;
   if (const auto seen = outside.agents().look(run.run); seen && (seen->pid != 0 || seen->end)) return;
-  const std::vector<McpAddress> servers = addresses(db, run.mcp_servers);
-  if (outside.options.greet_mcp_servers)
-    for (const McpAddress& server : servers) greet(outside.env, server, run.folder, kGreetingMax);
   const std::string mcp_file = run.space + "/" + run.work_id + ".mcp.json";
-  write_file(mcp_file, mcp_config(servers));
-  outside.agents().start(spec_of(outside.options, {.run = run.run,
-                                                   .agent = run.agent,
-                                                   .prompt = run.prompt,
-                                                   .folder = run.folder,
-                                                   .space = run.space,
-                                                   .mcp_file = mcp_file,
-                                                   .workflow_id = run.workflow_id,
-                                                   .work_id = run.work_id,
-                                                   .n = run.n,
-                                                   .attempt = run.attempt}));
+  const std::string mailbox = mailbox_path(run.space, run.run);
+  fill_mailbox(outside, db, run);
+  write_mcp_file(outside, db, run.mcp_servers, run.folder, mailbox, mcp_file);
+  skald::RunSpec spec = spec_of(outside.options, {.run = run.run,
+                                                  .agent = run.agent,
+                                                  .prompt = run.prompt,
+                                                  .folder = run.folder,
+                                                  .space = run.space,
+                                                  .mcp_file = mcp_file,
+                                                  .workflow_id = run.workflow_id,
+                                                  .work_id = run.work_id,
+                                                  .n = run.n,
+                                                  .attempt = run.attempt});
+  spec.variables["SKALD_MAILBOX"] = mailbox;
+  outside.agents().start(spec);
   if (!is_wanted(db, run)) outside.agents().stop(run.run, "its work was stopped while it was being started");
 }
 
@@ -134,6 +109,15 @@ void announce_start(Local& step, RunTask& run) {
 }
 
 }  // namespace
+
+void take_place(const Outside& outside, skald::Transaction& tx) {
+  constexpr std::string_view kAtWork =
+      "SELECT (SELECT COUNT(*) FROM flow_work WHERE status = 'RUNNING' AND agent_status IN ('STARTING', 'RUNNING')) + "
+      "(SELECT COUNT(*) FROM flow_query WHERE status = 'RUNNING')";
+  if (tx.query(kAtWork).get<std::int64_t>(0, 0) >= outside.options.agents_max)
+    throw skald::Busy("AGENTS_BUSY", "as many agents run as may at once (agentflow.agents_max)", {},
+                      skald::Shortage{"agents", "all", kWaitForAgent});
+}
 
 skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db) {
   const auto runs = [](const RunTask& run) { return !run.run.empty(); };

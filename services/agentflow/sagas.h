@@ -149,6 +149,25 @@ struct StopAgent {
 };
 BOOST_DESCRIBE_STRUCT(StopAgent, (), (run, why))
 
+// Something for the mailbox of a run.
+struct Letter {
+  std::string workflow_id, run, file, text;
+};
+BOOST_DESCRIBE_STRUCT(Letter, (), (workflow_id, run, file, text))
+
+// A query: to the agent that runs, or by a run of its own.
+struct AskAgent {
+  std::string workflow_id, work_id, query_id;
+  std::string deliver_to = {};  // a run; empty: none
+  std::string run = {};  // its own; empty: none
+  std::int64_t position = 0;
+  std::string agent = {}, prompt = {}, folder = {}, space = {};
+  Ids mcp_servers = {};
+};
+BOOST_DESCRIBE_STRUCT(AskAgent, (),
+                      (workflow_id, work_id, query_id, deliver_to, run, position, agent, prompt, folder, space,
+                       mcp_servers))
+
 struct CloneGit {
   std::string git_id, remote, path;
 };
@@ -179,6 +198,9 @@ skald::Saga<RestoreWorkflow> restore_saga(const OutsideHandle& outside);
 skald::Saga<IntegrateWorkflow> integrate_saga(const OutsideHandle& outside);
 skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db);
 skald::Saga<StopAgent> stop_saga(const OutsideHandle& outside);
+skald::Saga<StopAgent> dismiss_saga(const OutsideHandle& outside);
+skald::Saga<Letter> letter_saga(const OutsideHandle& outside);
+skald::Saga<AskAgent> query_saga(const OutsideHandle& outside, skald::Database& db);
 skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside);
 skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside);
 
@@ -193,7 +215,9 @@ struct Sagas {
   skald::Saga<RestoreWorkflow> restore;
   skald::Saga<IntegrateWorkflow> integrate;
   skald::Saga<RunTask> task;
-  skald::Saga<StopAgent> stop;
+  skald::Saga<StopAgent> stop, dismiss;
+  skald::Saga<Letter> letter;
+  skald::Saga<AskAgent> query;
   skald::Saga<CloneGit> clone;
   skald::Saga<ForgetReference> forget;
 };

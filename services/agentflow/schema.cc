@@ -46,13 +46,33 @@ constexpr const char* kIntegration = "ALTER TABLE flow_workflow ADD COLUMN integ
 constexpr const char* kModification = R"sql(
   ALTER TABLE flow_workflow ADD COLUMN modification TEXT;
   ALTER TABLE flow_work ADD COLUMN folder TEXT)sql";
+constexpr const char* kAsking = R"sql(
+  CREATE TABLE flow_question (
+    id TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, work_id TEXT NOT NULL, run TEXT NOT NULL, n BIGINT NOT NULL,
+    request BIGINT NOT NULL, mode TEXT NOT NULL, status TEXT NOT NULL, text TEXT NOT NULL, created_at BIGINT NOT NULL,
+    answer TEXT, reason TEXT, answered_at BIGINT, version BIGINT NOT NULL);
+  CREATE INDEX flow_question_work ON flow_question (work_id, created_at);
+  CREATE INDEX flow_question_run ON flow_question (run);
+  CREATE INDEX flow_question_workflow ON flow_question (workflow_id);
+  CREATE INDEX flow_question_open ON flow_question (id) WHERE status = 'OPEN';
+  CREATE TABLE flow_query (
+    id TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, work_id TEXT NOT NULL, position BIGINT NOT NULL,
+    status TEXT NOT NULL, text TEXT NOT NULL, created_at BIGINT NOT NULL, run TEXT, answer TEXT, error TEXT,
+    answered_at BIGINT, version BIGINT NOT NULL);
+  CREATE INDEX flow_query_work ON flow_query (work_id, position);
+  CREATE INDEX flow_query_workflow ON flow_query (workflow_id);
+  CREATE INDEX flow_query_running ON flow_query (id) WHERE status = 'RUNNING';
+  CREATE TABLE flow_mailbox (
+    run TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, heard BIGINT NOT NULL, version BIGINT NOT NULL);
+  CREATE INDEX flow_mailbox_workflow ON flow_mailbox (workflow_id))sql";
 
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 3> steps = {
+  static const std::array steps = {
       skald::Migration{.version = 1, .name = "workflows of agents", .sql = kTables, .postgres_sql = ""},
       skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""},
+      skald::Migration{.version = 3, .name = "questions and queries", .sql = kAsking, .postgres_sql = ""},
       skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""}};
   return steps;
 }

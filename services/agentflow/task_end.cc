@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "agentflow/events.h"
+#include "agentflow/queries.h"
+#include "agentflow/questions.h"
 
 namespace agentflow {
 namespace {
@@ -16,6 +18,8 @@ bool read_number(std::string_view text, int& out) {
   return error == std::errc() && end == text.data() + text.size() && out > 0;
 }
 
+}  // namespace
+
 std::string told(const skald::RunEnd& end) {
   std::string out = "its agent ";
   switch (end.outcome) {
@@ -26,6 +30,8 @@ std::string told(const skald::RunEnd& end) {
   }
   return end.why.empty() ? out : out + ": " + end.why;
 }
+
+namespace {
 
 void note_end(Task& task, const skald::RunEnd& end) {
   task.outcome = end.outcome;
@@ -44,13 +50,13 @@ void with_task(Work& work, const RunName& run, const std::function<void(Task&)>&
 enum class Ending { ignored, stopped, again, failed };
 
 // All ends but a good one.
-Ending end_badly(Work& work, const RunName& run, const skald::RunEnd& end, std::optional<Task>& failed) {
+Ending end_badly(Work& work, const RunName& run, const skald::RunEnd& end, int asked, std::optional<Task>& failed) {
   Ending ending = Ending::ignored;
   with_task(work, run, [&](Task& task) {
     note_end(task, end);
     if (work.status != WorkStatus::RUNNING || task.status != TaskStatus::RUNNING) {
       ending = Ending::stopped;
-    } else if (end.outcome == skald::RunOutcome::INTERRUPTED && task.attempt < kInterruptionsMax) {
+    } else if (end.outcome == skald::RunOutcome::INTERRUPTED && task.attempt - asked < kInterruptionsMax) {
       ending = Ending::again;
       task.status = TaskStatus::PENDING;
     } else {
@@ -72,6 +78,22 @@ bool runs_well(const Work& work, const RunName& run) {
          task->status == TaskStatus::RUNNING;
 }
 
+// Its agent has asked a person and left: the task begins anew when there is an answer.
+bool end_by_question(const Flow& flow, Transaction& tx, const Work& work, const RunName& run, const AgentEnded& ended) {
+  const auto question = question_that_ended(tx, ended.run);
+  if (!question || !runs_well(work, run)) return false;
+  skald::change<Work>(tx, work.id, [&](Work& row) {
+    with_task(row, run, [&](Task& task) {
+      if (row.status != WorkStatus::RUNNING || task.status != TaskStatus::RUNNING) return;
+      note_end(task, ended.end);
+      task.status = TaskStatus::PENDING;
+      row.agent_status = AgentStatus::IDLE;
+    });
+  });
+  if (question->status == QuestionStatus::ANSWERED) begin_task(flow, tx, work.id);
+  return true;
+}
+
 }  // namespace
 
 std::optional<RunName> run_named(std::string_view run) {
@@ -82,6 +104,12 @@ std::optional<RunName> run_named(std::string_view run) {
   if (!read_number(run.substr(middle + 1, last - middle - 1), out.n)) return std::nullopt;
   if (!read_number(run.substr(last + 1), out.attempt)) return std::nullopt;
   return out;
+}
+
+std::optional<std::string> work_of_run(std::string_view run) {
+  if (const auto name = run_named(run)) return name->work_id;
+  const auto query = query_of_run(run);
+  return query ? std::optional(query->substr(0, query->rfind('.'))) : std::nullopt;
 }
 
 void begin_task(const Flow& flow, Transaction& tx, const std::string& work_id) {
@@ -125,19 +153,25 @@ bool complete_task(Transaction& tx, const std::string& work_id, int n, const std
 
 void end_task(const Flow& flow, Transaction& tx, const skald::Message& message) {
   const auto ended = payload_of<AgentEnded>(message);
+  if (query_of_run(ended.run)) return end_query(flow, tx, ended.run, ended.end);
   const auto run = run_named(ended.run);
   const auto work = run ? tx.find<Work>(run->work_id) : std::nullopt;
   if (!work) return;
   flow.engine.sagas().freed(tx, "agents", "all");
+  if (ended.end.outcome == skald::RunOutcome::FINISHED && runs_well(*work, *run))
+    note_question_in_output(flow, tx, *work, run->n, ended.run);
+  withdraw_questions_of_run(tx, ended.run, runs_well(*work, *run));
+  if (end_by_question(flow, tx, *work, *run, ended)) return;
   if (ended.end.outcome == skald::RunOutcome::FINISHED && runs_well(*work, *run)) {
     complete_task(tx, work->id, run->n, [&](Task& task) { note_end(task, ended.end); });
     return;
   }
   Ending ending{};
   std::optional<Task> failed;
+  const int asked = runs_that_asked(tx, work->id, run->n);
   const Work now = skald::change<Work>(tx, work->id, [&](Work& row) {
     failed.reset();
-    ending = end_badly(row, *run, ended.end, failed);
+    ending = end_badly(row, *run, ended.end, asked, failed);
   });
   if (failed) say(tx, kAgentError, now, *failed);
   if (ending == Ending::again) begin_task(flow, tx, now.id);

@@ -13,8 +13,17 @@ struct RunName {
 };
 std::optional<RunName> run_named(std::string_view run);
 
+// The work that the run is of, also where the run answers a query: "WORK.qK.ATTEMPT".
+std::optional<std::string> work_of_run(std::string_view run);
+
 // The first task of the work that waits, if the work runs.
 void begin_task(const Flow& flow, skald::Transaction& tx, const std::string& work_id);
+
+// Busy (AGENTS_BUSY), with what it lacks, where as many agents run as may.
+void take_place(const Outside& outside, skald::Transaction& tx);
+
+// "its agent exited with 3".
+std::string told(const skald::RunEnd& end);
 
 // A run has ended (AgentEnded): the task is done, failed, or run again where the machine went down under it.
 void end_task(const Flow& flow, skald::Transaction& tx, const skald::Message& message);

@@ -29,7 +29,9 @@ TemplateView view_of(const Template& row) {
   return {row.id, row.name, plan.agent, plan.git_refs, plan.works, row.created_at, row.version};
 }
 
-WorkView view_of(const Work& work) {
+WorkView view_of(skald::Transaction& tx, const Work& work) {
+  const auto open =
+      tx.select<Question>("WHERE work_id = $1 AND status = 'OPEN' ORDER BY created_at, id LIMIT 1", work.id);
   return {.id = work.id,
           .workflow_id = work.workflow_id,
           .name = work.name,
@@ -40,6 +42,8 @@ WorkView view_of(const Work& work) {
           .mcp_server_refs = in_column<Ids>(work.mcp_server_refs),
           .wants_report = work.wants_report,
           .tasks = in_column<Tasks>(work.tasks),
+          .question =
+              open.empty() ? std::nullopt : std::optional(OpenQuestion{open[0].id, open[0].text, open[0].created_at}),
           .version = work.version};
 }
 

@@ -133,6 +133,12 @@ BOOST_DESCRIBE_STRUCT(WorkflowView, (),
                       (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id,
                        integration, modification, created_at, updated_at, version))
 
+struct OpenQuestion {
+  std::string id, text;
+  skald::Time asked_at{};
+};
+BOOST_DESCRIBE_STRUCT(OpenQuestion, (), (id, text, asked_at))
+
 struct WorkView {
   std::string id, workflow_id, name;
   std::int64_t order = 0;
@@ -142,11 +148,12 @@ struct WorkView {
   Ids mcp_server_refs;
   bool wants_report = false;
   Tasks tasks;
+  std::optional<OpenQuestion> question;  // that it waits for, or the first of several
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(WorkView, (),
                       (id, workflow_id, name, order, status, agent_status, error, mcp_server_refs, wants_report, tasks,
-                       version))
+                       question, version))
 
 struct CheckpointView {
   std::string id;
@@ -159,7 +166,7 @@ BOOST_DESCRIBE_STRUCT(CheckpointView, (), (id, work_id, created_at, commits))
 GitView view_of(const Git& git);
 McpServerView view_of(const McpServer& server);
 TemplateView view_of(const Template& row);
-WorkView view_of(const Work& work);
+WorkView view_of(skald::Transaction& tx, const Work& work);
 CheckpointView view_of(const Checkpoint& checkpoint);
 WorkflowView view_of(skald::Transaction& tx, const Workflow& workflow);
 

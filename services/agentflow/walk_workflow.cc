@@ -1,5 +1,7 @@
 // Pausing, resuming and cancelling: over the works one after the other, then the workflow.
 #include "agentflow/events.h"
+#include "agentflow/queries.h"
+#include "agentflow/questions.h"
 #include "agentflow/use.h"
 #include "agentflow/walk.h"
 
@@ -23,6 +25,7 @@ void change_work(Local& step, WorkflowWalk& walk, const std::string& id, Rule&& 
   });
   if (work.status != before) say(step.tx(), kWorkStatusChanged, work);
   note_runs(work, walk.runs);
+  note_query_runs(step.tx(), id, walk.runs);
 }
 
 // The agent of a running task is on its way out; the task itself begins anew some day.
@@ -32,6 +35,7 @@ void let_go_of_agent(Work& work) {
 }
 
 void stop_work(Local& step, WorkflowWalk& walk, Use& work) {
+  withdraw_questions(step.tx(), work.id, "the workflow was paused");
   change_work(step, walk, work.id, [](Work& row) {
     if (row.status != WorkStatus::RUNNING) return;
     row.status = WorkStatus::STOPPED;
@@ -40,6 +44,7 @@ void stop_work(Local& step, WorkflowWalk& walk, Use& work) {
 }
 
 void cancel_work(Local& step, WorkflowWalk& walk, Use& work) {
+  withdraw_questions(step.tx(), work.id, "the workflow was cancelled");
   change_work(step, walk, work.id, [](Work& row) {
     if (!allows(row.status, WorkStatus::CANCELLED)) return;
     row.status = WorkStatus::CANCELLED;

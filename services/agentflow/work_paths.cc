@@ -64,7 +64,7 @@ Response complete(const Flow& flow, const Request& request, Transaction& tx) {
   if (done && task.run)
     flow.engine.sagas().start_in(tx, flow.sagas.stop, StopAgent{*task.run, "its task was completed by word"},
                                  {.key = *task.run});
-  return Response::json(200, view_of(skald::found<Work>(tx, work.id)));
+  return Response::json(200, view_of(tx, skald::found<Work>(tx, work.id)));
 }
 
 std::int64_t offset_of(const Request& request) {
@@ -102,7 +102,7 @@ void add_work_paths(const FlowHandle& flow, skald::Router& router) {
   router.get("/agentflow/works/{id}", Access::admin, skald::describe<void, WorkView>("A work with its tasks"),
              [flow](const Request& request) {
                return flow->db().read_result(
-                   [&](Transaction& tx) { return Response::json(200, view_of(work_named(tx, request))); });
+                   [&](Transaction& tx) { return Response::json(200, view_of(tx, work_named(tx, request))); });
              });
   router.post(flow->db(), "/agentflow/works/{id}/tasks/{n}/complete", Access::admin,
               skald::describe<void, WorkView>("Say that a task is done"),

@@ -59,7 +59,7 @@ void add_parts(const FlowHandle& flow, skald::Router& router) {
                return flow->db().read_result([&](Transaction& tx) {
                  std::vector<WorkView> out;
                  for (const Work& work : works_of(tx, workflow_named(tx, request.param("id")).id))
-                   out.push_back(view_of(work));
+                   out.push_back(view_of(tx, work));
                  return Response::json(200, skald::Listing<WorkView>{std::move(out), {}});
                });
              });

@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include "agentflow/question_pattern.h"
 #include "cli/named_file.h"
 
 namespace skald::host {
@@ -27,9 +28,31 @@ std::vector<std::string> words_of(const toml::node_view<const toml::node>& node,
   return out;
 }
 
+void read_asking(const toml::table& table, const std::string& path, const std::string& name,
+                 agentflow::Preset& preset) {
+  const auto text_in = [&](const std::string& member) {
+    const auto text = table[member].value<std::string>();
+    if (table.contains(member) && !text) refuse_preset(path, name, "has a " + member + " that is no text");
+    return text;
+  };
+  if (const auto mode = text_in("on_question")) {
+    if (mode != "wait" && mode != "end") refuse_preset(path, name, "has an on_question that is not wait or end");
+    preset.on_question = mode == "end" ? agentflow::OnQuestion::end : agentflow::OnQuestion::wait;
+  }
+  const auto pattern = text_in("question_pattern");
+  if (!pattern) return;
+  try {
+    agentflow::check_question_pattern(*pattern);
+  } catch (const Invalid& error) {
+    refuse_preset(path, name, "is refused: " + std::string(error.what()));
+  }
+  preset.question_pattern = *pattern;
+}
+
 agentflow::Preset preset_of(const toml::table& table, const std::string& path, const std::string& name) {
   for (const auto& [member, value] : table)
-    if (member != "command" && member != "variables" && member != "timeout_seconds")
+    if (member != "command" && member != "variables" && member != "timeout_seconds" && member != "on_question" &&
+        member != "question_pattern")
       refuse_preset(path, name, "has a member that there is not: " + std::string(member.str()));
   agentflow::Preset preset{.argv = words_of(table["command"], path, name, "command")};
   if (preset.argv.empty()) refuse_preset(path, name, "needs a command with at least one word");
@@ -37,6 +60,7 @@ agentflow::Preset preset_of(const toml::table& table, const std::string& path, c
   const auto seconds = table["timeout_seconds"].value_or<std::int64_t>(3'600);
   if (seconds < 1 || seconds > kTimeoutMax) refuse_preset(path, name, "has a timeout_seconds that is not 1 to 604800");
   preset.timeout = std::chrono::seconds(seconds);
+  read_asking(table, path, name, preset);
   return preset;
 }
 

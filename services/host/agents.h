@@ -13,6 +13,8 @@ namespace skald::host {
 //   command = ["reviewer-cli", "--mcp", "{mcp}", "{prompt}"]
 //   variables = ["REVIEWER_KEY"]
 //   timeout_seconds = 1800
+//   on_question = "end"
+//   question_pattern = "^QUESTION: (.*)$"
 // An empty path: none. Invalid (BAD_SETTING) says what is wrong where.
 std::map<std::string, agentflow::Preset> agent_presets(const std::string& path);
 

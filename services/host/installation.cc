@@ -248,6 +248,7 @@ void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& u
        .variables = own_variables(),
        .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),
        .greet_mcp_servers = !settings.enabled("agentflow.skip_mcp_check"),
+       .own_mcp = {fs::read_symlink("/proc/self/exe").string(), "mcp"},
        .pause = [](Duration time) { runtime::Wakeup().wait(time); },
        .publish = publish});
 }

@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "agentflow/own_mcp.h"
 #include "cli/command.h"
 #include "cli/named_file.h"
 #include "cli/output.h"
@@ -80,8 +81,18 @@ int complain(const std::string& code, std::string text, bool as_json) {
   return usage ? cli::kUsage : cli::kFailed;
 }
 
+// It opens no database and reads no settings: the agent that started it may be allowed neither.
+int serve_agent() {
+  const auto variables = environment();
+  const auto mailbox = variables.find("SKALD_MAILBOX");
+  const auto clock = system_clock();
+  return agentflow::serve_own_mcp(*clock, mailbox == variables.end() ? "" : mailbox->second, std::cin, std::cout,
+                                  SKALD_VERSION);
+}
+
 int answer(const std::vector<std::string>& typed, bool& as_json) {
   if (typed.size() == 2 && typed[0] == "agent-run") return supervise(typed[1]);  // before anything is opened
+  if (typed.size() == 1 && typed[0] == "mcp") return serve_agent();
   const cli::Arguments arguments = cli::parse_arguments(typed);
   as_json = arguments.json();
   if (arguments.version) {

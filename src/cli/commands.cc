@@ -21,6 +21,7 @@ const std::vector<Command>& engine_commands() {
       {"serve", "", "Run the services and their API.", {}},
       {"worker", "", "Deliver events without an API, beside other processes (PostgreSQL).", {}},
       {"agent-run", "FOLDER", "Supervise one run of an agent; the server starts it.", {}},
+      {"mcp", "", "Serve an agent of a workflow by MCP; its program starts it.", {}},
       {"sandbox-provider", "", "Run a payment provider that misbehaves as it is told, for trying orders out.", {}},
       {"demo booking",
        "",

@@ -58,10 +58,11 @@ void AgentflowTest::open() {
                                  .repositories = agentflow::git_repositories(env_, 60s),
                                  .agents = agentflow::supervised_agents(
                                      *clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"}),
-                                 .presets = {},
+                                 .presets = presets_,
                                  .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
                                  .agents_max = agents_max_,
                                  .greet_mcp_servers = false,
+                                 .own_mcp = {built::kProgram, "mcp"},
                                  .pause = rest});
   engine_->start();
 }
@@ -163,7 +164,8 @@ void AgentflowTest::expect_nothing_left() {
     const auto place = folder_.path() / "flow" / part;
     EXPECT_TRUE(!std::filesystem::exists(place) || std::filesystem::is_empty(place)) << place;
   }
-  for (const char* table : {"flow_work", "flow_work_tree", "flow_space", "flow_report", "flow_checkpoint"})
+  for (const char* table : {"flow_question", "flow_query", "flow_mailbox", "flow_work", "flow_work_tree", "flow_space",
+                            "flow_report", "flow_checkpoint"})
     EXPECT_EQ(rows("SELECT COUNT(*) FROM " + std::string(table)), 0) << table;
 }
 

@@ -59,6 +59,7 @@ class AgentflowTest : public testing::TestWithParam<Dialect> {
   std::shared_ptr<void> service_;
   std::unique_ptr<Engine> engine_;
   int agents_max_ = 8;
+  std::map<std::string, agentflow::Preset> presets_;  // from the next restart() on
 
  private:
   void open();

@@ -21,7 +21,8 @@ void serve() {
       {.report = [&](const std::string& text) { reported = text; },
        .ask = [](const std::string& question) { return "You asked: " + question; },
        .complete = [](const std::string&) { throw skald::Refused("MCP_FAILED", "the task is over: stop"); },
-       .read = [&] { return skald::RawJson{R"({"reported":)" + skald::to_json(reported) + "}"}; }},
+       .read = [&] { return skald::RawJson{R"({"reported":)" + skald::to_json(reported) + "}"}; },
+       .answer = [&](const std::string& query, const std::string& text) { reported = query + ": " + text; }},
       "test");
 }
 

@@ -48,7 +48,9 @@ class ServedMcp : public testing::Test {
   McpTools tools_{.report = [this](const std::string& text) { heard_.push_back("report " + text); },
                   .ask = [](const std::string& question) { return "yes to " + question; },
                   .complete = [this](const std::string& summary) { heard_.push_back("complete " + summary); },
-                  .read = [] { return skald::RawJson{"{\n  \"workflow\": \"w\"\n}"}; }};
+                  .read = [] { return skald::RawJson{"{\n  \"workflow\": \"w\"\n}"}; },
+                  .answer = [this](const std::string& query,
+                                   const std::string& text) { heard_.push_back("answer " + query + " " + text); }};
 };
 
 TEST_F(ServedMcp, AKnownProtocolIsTakenAndAnUnknownOneGetsOurLatest) {
@@ -80,23 +82,25 @@ TEST_F(ServedMcp, AHandshakeWithoutAVersionIsRefusedAndCanBeTriedAgain) {
   EXPECT_EQ(code_of(answers[1]), 0);
 }
 
-TEST_F(ServedMcp, FourToolsAreListedWithTheirSchemas) {
+TEST_F(ServedMcp, FiveToolsAreListedWithTheirSchemas) {
   const auto value = skald::json::parse(after_handshake(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})"));
   const auto& tools = value.at("result").at("tools").as_array();
   std::string all;
   for (const auto& tool : tools) {
     all += std::string(tool.at("name").as_string()) + "(";
     EXPECT_EQ(tool.at("inputSchema").at("type").as_string(), "object");
-    for (const auto& argument : tool.at("inputSchema").at("properties").as_object()) all += std::string(argument.key());
+    for (const auto& argument : tool.at("inputSchema").at("properties").as_object())
+      all += (all.ends_with("(") ? "" : ",") + std::string(argument.key());
     all += ") ";
   }
-  EXPECT_EQ(all, "report(text) ask(question) complete(summary) read() ");
+  EXPECT_EQ(all, "report(text) ask(question) complete(summary) read() answer(query,text) ");
 }
 
 TEST_F(ServedMcp, EveryToolReachesItsFunction) {
   EXPECT_EQ(code_of(after_handshake(call(R"({"name":"report","arguments":{"text":"done \u00e4"}})"))), 0);
   EXPECT_EQ(code_of(after_handshake(call(R"({"name":"complete","arguments":{"summary":"all"}})"))), 0);
-  EXPECT_EQ(heard_, (std::vector<std::string>{"report done ä", "complete all"}));
+  EXPECT_EQ(code_of(after_handshake(call(R"({"name":"answer","arguments":{"text":"yes","query":"w.q1"}})"))), 0);
+  EXPECT_EQ(heard_, (std::vector<std::string>{"report done ä", "complete all", "answer w.q1 yes"}));
   EXPECT_EQ(after_handshake(call(R"({"name":"ask","arguments":{"question":"sure?"}})")),
             R"({"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"yes to sure?"}],"isError":false}})");
   EXPECT_NE(after_handshake(call(R"({"name":"read"})")).find(R"({\n  \"workflow\": \"w\"\n})"), std::string::npos);
@@ -119,7 +123,7 @@ TEST_F(ServedMcp, ParametersThatDoNotFitAreRefused) {
   for (const char* params :
        {"{}", "[]", "7", R"({"name":5})", R"({"name":"erase"})", R"({"name":"report"})",
         R"({"name":"report","arguments":[]})", R"({"name":"report","arguments":{"text":5}})",
-        R"({"name":"report","arguments":{"text":"a","more":1}})",
+        R"({"name":"report","arguments":{"text":"a","more":1}})", R"({"name":"answer","arguments":{"text":"a"}})",
         R"({"name":"report","arguments":{"text":"a\u0000b"}})", R"({"name":"read","arguments":{"text":"a"}})"})
     EXPECT_EQ(code_of(after_handshake(call(params))), -32602) << params;
   EXPECT_TRUE(heard_.empty());

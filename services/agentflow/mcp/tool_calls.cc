@@ -1,6 +1,8 @@
 #include "agentflow/mcp/tool_calls.h"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "skald/text.h"
 
@@ -9,19 +11,28 @@ namespace {
 
 constexpr std::size_t kToolTextMax = 4 << 20;  // of an answer: more is of no use to an agent
 
-struct McpTool {
-  std::string_view name, description;
-  std::string_view argument, argument_says;  // empty: it takes none
+struct McpArgument {
+  std::string_view name, says;
 };
 
+struct McpTool {
+  std::string_view name, description;
+  std::span<const McpArgument> arguments;  // texts, all required
+};
+
+constexpr McpArgument kReportArguments[] = {{"text", "What you have done, in Markdown."}};
+constexpr McpArgument kAskArguments[] = {{"question", "The question, with all that is needed to answer it."}};
+constexpr McpArgument kCompleteArguments[] = {{"summary", "What came of the task, in a few sentences."}};
+constexpr McpArgument kAnswerArguments[] = {{"query", "The id of the query, as read says it."},
+                                            {"text", "Your answer, in Markdown."}};
+
 constexpr McpTool kMcpToolTable[] = {
-    {"report", "Keeps a report of what you have done with the work, for the people who asked for it.", "text",
-     "What you have done, in Markdown."},
-    {"ask", "Asks a person and waits for the answer. Use it where you cannot decide by yourself.", "question",
-     "The question, with all that is needed to answer it."},
-    {"complete", "Says that your task is done. Call it once, at the end.", "summary",
-     "What came of the task, in a few sentences."},
-    {"read", "Returns your workflow, your work and your task as JSON.", "", ""},
+    {"report", "Keeps a report of what you have done with the work, for the people who asked for it.",
+     kReportArguments},
+    {"ask", "Asks a person and waits for the answer. Use it where you cannot decide by yourself.", kAskArguments},
+    {"complete", "Says that your task is done. Call it once, at the end.", kCompleteArguments},
+    {"read", "Returns your workflow, your work and your task as JSON, and the queries of people to you.", {}},
+    {"answer", "Answers a query of a person, which read has told you.", kAnswerArguments},
 };
 
 std::string tool_json(std::string_view text) {
@@ -31,10 +42,14 @@ std::string tool_json(std::string_view text) {
 }
 
 std::string tool_schema(const McpTool& tool) {
-  if (tool.argument.empty()) return R"({"type":"object","properties":{},"additionalProperties":false})";
-  const std::string argument = tool_json(tool.argument);
-  return R"({"type":"object","properties":{)" + argument + R"(:{"type":"string","description":)" +
-         tool_json(tool.argument_says) + R"(}},"required":[)" + argument + R"(],"additionalProperties":false})";
+  std::string properties, required;
+  for (const McpArgument& argument : tool.arguments) {
+    const std::string comma = properties.empty() ? "" : ",", name = tool_json(argument.name);
+    properties += comma + name + R"(:{"type":"string","description":)" + tool_json(argument.says) + "}";
+    required += comma + name;
+  }
+  return R"({"type":"object","properties":{)" + properties + "}" +
+         (required.empty() ? "" : R"(,"required":[)" + required + "]") + R"(,"additionalProperties":false})";
 }
 
 std::string tool_content(std::string_view text, bool is_error) {
@@ -42,30 +57,37 @@ std::string tool_content(std::string_view text, bool is_error) {
          (is_error ? "true}" : "false}");
 }
 
-// Invalid (INVALID_VALUE) where the arguments are not what the tool's schema says.
-std::string tool_argument(const McpTool& tool, const boost::json::object& params) {
+// In the order of the schema. Invalid (INVALID_VALUE) where the arguments are not what it says.
+std::vector<std::string> tool_arguments(const McpTool& tool, const boost::json::object& params) {
   const auto* given = params.if_contains("arguments");
   const boost::json::object none;
   if (given != nullptr && !given->is_object()) skald::json::fail("/arguments", "an object");
-  const auto& arguments = given != nullptr ? given->get_object() : none;
-  for (const auto& member : arguments)
-    if (member.key() != tool.argument)
+  const auto& values = given != nullptr ? given->get_object() : none;
+  for (const auto& member : values)
+    if (std::ranges::find(tool.arguments, std::string_view(member.key()), &McpArgument::name) == tool.arguments.end())
       skald::json::fail(skald::json::child("/arguments", member.key()), "no such member: remove it");
-  if (tool.argument.empty()) return "";
-  const std::string at = skald::json::child("/arguments", tool.argument);
-  const auto* value = arguments.if_contains(tool.argument);
-  if (value == nullptr) skald::json::fail(at, "a value: this member is required");
-  return skald::json::read<std::string>(*value, at);
+  std::vector<std::string> out;
+  for (const McpArgument& argument : tool.arguments) {
+    const std::string at = skald::json::child("/arguments", argument.name);
+    const auto* value = values.if_contains(argument.name);
+    if (value == nullptr) skald::json::fail(at, "a value: this member is required");
+    out.push_back(skald::json::read<std::string>(*value, at));
+  }
+  return out;
 }
 
-std::string run_tool(const McpTools& tools, std::string_view name, const std::string& argument) {
-  if (name == "ask") return tools.ask(argument);
+std::string run_tool(const McpTools& tools, std::string_view name, const std::vector<std::string>& arguments) {
+  if (name == "ask") return tools.ask(arguments[0]);
   if (name == "read") return tools.read().text;
   if (name == "report") {
-    tools.report(argument);
+    tools.report(arguments[0]);
     return "The report is kept.";
   }
-  tools.complete(argument);
+  if (name == "answer") {
+    tools.answer(arguments[0], arguments[1]);
+    return "The answer is kept.";
+  }
+  tools.complete(arguments[0]);
   return "The task is completed.";
 }
 
@@ -86,14 +108,14 @@ std::string call_mcp_tool(const McpTools& tools, const McpMessage& request) {
   });
   if (tool == std::end(kMcpToolTable))
     return mcp_failure(request.id, McpCode::invalid_params, "there is no such tool: tools/list says which there are");
-  std::string argument;
+  std::vector<std::string> arguments;
   try {
-    argument = tool_argument(*tool, request.params.get_object());
+    arguments = tool_arguments(*tool, request.params.get_object());
   } catch (const skald::Invalid& error) {
     return mcp_failure(request.id, McpCode::invalid_params, error.what());
   }
   try {
-    return mcp_result(request.id, tool_content(run_tool(tools, tool->name, argument), false));
+    return mcp_result(request.id, tool_content(run_tool(tools, tool->name, arguments), false));
   } catch (const skald::Error& error) {
     return mcp_result(request.id, tool_content(error.what(), true));
   }
