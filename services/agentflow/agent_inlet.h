@@ -16,8 +16,10 @@ namespace agentflow {
 class AgentInlet final : public skald::Inlet {
  public:
   using Land = std::function<void(std::span<const skald::Message>)>;
-  // What `agents` and `env` refer to outlives it.
-  AgentInlet(skald::Env env, Agents& agents, Land land);
+  using Wrote = std::function<void()>;
+  // What `agents` and `env` refer to outlives it. `wrote` is called when an agent may have written something, at most ten
+  // times a second; it must not block or throw.
+  AgentInlet(skald::Env env, Agents& agents, Land land, Wrote wrote = [] {});
 
   void set_partitions(std::uint64_t mask) override;
   void poll(skald::Duration wait, std::span<const int> wake = {}) override;
@@ -27,11 +29,15 @@ class AgentInlet final : public skald::Inlet {
 
  private:
   void look_at_all();
+  skald::Duration tell_of_writing(skald::Duration wait);
   void look_at(const std::string& run);
 
   skald::Env env_;
   Agents& agents_;
   Land land_;
+  Wrote wrote_;
+  bool written_ = false;  // since `wrote_` was called
+  skald::Instant told_at_{};
   std::uint64_t mask_ = 0;
   bool up_ = true;
   std::set<std::string> live_;  // not landed yet, as far as is known
