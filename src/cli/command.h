@@ -27,7 +27,7 @@ int run_retry_all(const Arguments& arguments, const Api& api, std::ostream& out,
 int run_locks(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_story(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_lint(const Arguments& arguments, const Api& api, std::ostream& out);
-// skald flow …, but for logs.
+// skald flow …, but for logs and watch (flow_follow.h).
 int run_flow(const Arguments& arguments, const Api& api, std::ostream& out);
 // What a task's agent has written, and with --follow what it goes on to write until the task has ended. `wait` lets
 // so much time pass before the next look.

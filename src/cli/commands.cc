@@ -39,6 +39,7 @@ std::vector<Command> flow_commands() {
       {"flow delete", "ID", "Delete a workflow with its worktrees and branches.", {}, true},
       {"flow checkpoints", "ID", "List the checkpoints of a workflow, oldest first.", {}, true},
       {"flow agents", "", "List the agents that run now, and those that there are.", {}, true},
+      {"flow watch", "ID", "Print what happens to a workflow, as it happens, until it is deleted.", {}, true},
       {"flow logs",
        "WORK",
        "Print what the agent of a work's task has written.",

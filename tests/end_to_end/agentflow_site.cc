@@ -62,7 +62,8 @@ void AgentflowTest::open() {
                                  .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
                                  .agents_max = agents_max_,
                                  .greet_mcp_servers = false,
-                                 .pause = rest});
+                                 .pause = rest,
+                                 .publish = [this](std::string_view topic) { publisher_.publish(topic); }});
   engine_->start();
 }
 
@@ -163,8 +164,8 @@ void AgentflowTest::expect_nothing_left() {
     const auto place = folder_.path() / "flow" / part;
     EXPECT_TRUE(!std::filesystem::exists(place) || std::filesystem::is_empty(place)) << place;
   }
-  for (const char* table : {"flow_work", "flow_work_tree", "flow_space", "flow_report", "flow_checkpoint", "flow_story",
-                            "flow_history"})
+  for (const char* table :
+       {"flow_work", "flow_work_tree", "flow_space", "flow_report", "flow_checkpoint", "flow_story", "flow_history"})
     EXPECT_EQ(rows("SELECT COUNT(*) FROM " + std::string(table)), 0) << table;
 }
 
