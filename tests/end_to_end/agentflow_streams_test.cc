@@ -51,7 +51,7 @@ class AgentflowStreams : public AgentflowTest {
 
   void serve() {
     server_ =
-        std::make_unique<http::Server>(env_, http::ServerOptions{.port = 0}, *routes_, publisher_,
+        std::make_unique<http::Server>(env_, http::ServerOptions{.port = 0, .heartbeat = 1h}, *routes_, publisher_,
                                        [this](std::function<void()> job) { boost::asio::post(pool_, std::move(job)); });
     network_ = std::thread([this] { server_->run(); });
   }
