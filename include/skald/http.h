@@ -144,6 +144,7 @@ struct RefusedForNow : Busy {
 struct Stream {
   std::string topic;
   std::function<std::optional<std::string>()> next;
+  bool in_parts = false;  // asked again, as soon as the client has taken a part, until there is nothing
 };
 
 using Handler = std::function<Response(const Request&)>;

@@ -13,19 +13,25 @@ namespace {
 constexpr int kLookAgainMax = 1'000;  // milliseconds: a supervisor that died tells nobody
 
 constexpr std::size_t kMailAtOnce = 100;
+constexpr skald::Duration kTellAgain = 100ms;  // of what agents write
 
-// Waits until one of them is readable.
-void wait_for(skald::Duration longest, int own, int mail, std::span<const int> wake) {
+// Waits until one of them is readable; whether it is `own`.
+bool wait_for(skald::Duration longest, int own, int mail, std::span<const int> wake) {
   std::vector<pollfd> all = {{own, POLLIN, 0}, {mail, POLLIN, 0}};
   for (const int fd : wake) all.push_back({fd, POLLIN, 0});
   const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
   ::poll(all.data(), all.size(), static_cast<int>(std::min<std::int64_t>(time, kLookAgainMax)));
+  return (all[0].revents & POLLIN) != 0;
 }
 
 }  // namespace
 
-AgentInlet::AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land)
-    : env_(env), agents_(agents), mailroom_(env, std::move(space_of)), land_(std::move(land)) {}
+AgentInlet::AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land, Wrote wrote)
+    : env_(env),
+      agents_(agents),
+      mailroom_(env, std::move(space_of)),
+      land_(std::move(land)),
+      wrote_(std::move(wrote)) {}
 
 void AgentInlet::set_partitions(std::uint64_t mask) {
   if (mask == mask_) return;
@@ -45,7 +51,19 @@ void AgentInlet::poll(skald::Duration wait, std::span<const int> wake) {
                         "\"error\":" + skald::to_json(std::string(error.what())));
     up_ = false;
   }
-  if (wait > skald::Duration::zero()) wait_for(wait, agents_.fd(), mailroom_.fd(), wake);
+  const skald::Duration longest = tell_of_writing(wait);
+  if (longest > skald::Duration::zero() && wait_for(longest, agents_.fd(), mailroom_.fd(), wake)) written_ = true;
+}
+
+// How long may be waited before there is more to tell.
+skald::Duration AgentInlet::tell_of_writing(skald::Duration wait) {
+  if (!written_) return wait;
+  const skald::Instant now = env_.clock.steady();
+  if (now - told_at_ < kTellAgain) return std::min<skald::Duration>(wait, kTellAgain - (now - told_at_));
+  wrote_();
+  written_ = false;
+  told_at_ = now;
+  return wait;
 }
 
 void AgentInlet::look_at_all() {

@@ -18,8 +18,10 @@ namespace agentflow {
 class AgentInlet final : public skald::Inlet {
  public:
   using Land = std::function<void(std::span<const skald::Message>)>;
-  // What `agents` and `env` refer to outlives it.
-  AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land);
+  using Wrote = std::function<void()>;
+  // What `agents` and `env` refer to outlives it. `wrote` is called when an agent may have written something, at most ten
+  // times a second; it must not block or throw.
+  AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land, Wrote wrote = [] {});
 
   void set_partitions(std::uint64_t mask) override;
   void poll(skald::Duration wait, std::span<const int> wake = {}) override;
@@ -29,6 +31,7 @@ class AgentInlet final : public skald::Inlet {
 
  private:
   void look_at_all();
+  skald::Duration tell_of_writing(skald::Duration wait);
   void look_at(const std::string& run);
   void take_mail(const std::string& run, const std::string& work_id);
   void drop(const std::string& run);
@@ -37,6 +40,9 @@ class AgentInlet final : public skald::Inlet {
   Agents& agents_;
   Mailroom mailroom_;
   Land land_;
+  Wrote wrote_;
+  bool written_ = false;  // since `wrote_` was called
+  skald::Instant told_at_{};
   std::uint64_t mask_ = 0;
   bool up_ = true;
   std::set<std::string> live_;  // not landed yet, as far as is known

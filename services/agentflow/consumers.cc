@@ -113,6 +113,22 @@ void fail_work(Transaction& tx, const Message& message) {
   if (failed) say(tx, kWorkStatusChanged, now);
 }
 
+// Those that nobody acts on are a part of the history all the same.
+void only_note(Transaction&, const Message&) {}
+
+void tell_watchers(const FlowHandle& flow, Transaction& tx, const Message& message) {
+  const auto subject = subject_of(tx, message);
+  if (subject) append_history(tx, subject->workflow_id, message);
+  tx.after_commit([flow, subject] {
+    const auto& publish = flow->outside->options.publish;
+    publish(kTopic);
+    if (!subject) return;
+    flow->watching->changed(*subject);
+    publish(story_topic(subject->workflow_id));
+    publish(kOutputTopic);
+  });
+}
+
 void forget(const Flow& flow, Transaction& tx, const Message& message) {
   const auto gone = payload_of<Gone>(message);
   flow.engine.sagas().start_in(tx, flow.sagas.forget, ForgetReference{gone.id, gone.folder, {}}, {.key = gone.id});
@@ -126,7 +142,7 @@ void add_consumers(const FlowHandle& flow) {
                           .type = std::string(type),
                           .handle = [flow, handle](Transaction& tx, const Message& message) {
                             handle(*flow, tx, message);
-                            tx.after_commit([flow] { flow->outside->options.publish(kTopic); });
+                            tell_watchers(flow, tx, message);
                           }});
   };
   const auto without_flow = [](void (*handle)(Transaction&, const Message&)) {
@@ -145,6 +161,9 @@ void add_consumers(const FlowHandle& flow) {
   hear(kAgentEnded, end_task);
   hear(kAgentError, without_flow(fail_work));
   hear(kTaskCompleted, begin_next_task);
+  for (const std::string_view type :
+       {kWorkflowCreated, kWorkflowPaused, kWorkflowFailed, kWorkflowDeleted, kCheckpointCreated})
+    hear(type, without_flow(only_note));
   hear(kGitDeleted, forget);
   hear(kMcpUnregistered, forget);
 }

@@ -90,6 +90,7 @@ WorkflowView create_workflow(const Flow& flow, Transaction& tx, const NewWorkflo
   workflow.work_ids = as_column(ids);
   workflow.work_statuses = as_column(statuses);
   tx.insert(workflow);
+  tx.insert(Story{workflow.id, 0, 0});
   say(tx, kWorkflowCreated, workflow);
   return view_of(tx, workflow);
 }

@@ -44,6 +44,9 @@ void delete_rows(Local& step, WorkflowWalk& walk) {
                             "flow_work", "flow_work_tree", "flow_space"})
     step->execute("DELETE FROM " + std::string(table) + " WHERE workflow_id = $1", walk.workflow_id);
   step->execute("DELETE FROM flow_workflow WHERE id = $1", walk.workflow_id);
+  // The head first: whoever appends just now is waited for, and its row goes, too.
+  for (const char* table : {"flow_story", "flow_history"})
+    step->execute("DELETE FROM " + std::string(table) + " WHERE workflow_id = $1", walk.workflow_id);
   say(step.tx(), kWorkflowDeleted, *workflow);
 }
 

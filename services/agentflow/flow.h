@@ -7,6 +7,7 @@
 #include "agentflow/agentflow.h"
 #include "agentflow/record.h"
 #include "agentflow/sagas.h"
+#include "agentflow/watching.h"
 #include "skald/aggregate.h"
 #include "skald/process.h"
 #include "skald/row_locks.h"
@@ -48,6 +49,7 @@ struct Flow {
   skald::Env env;
   OutsideHandle outside;
   Sagas sagas;
+  std::shared_ptr<Watching> watching = std::make_shared<Watching>(env.clock);
 
   skald::Database& db() const { return engine.database(); }
 };
@@ -87,6 +89,8 @@ void add_question_paths(const FlowHandle& flow, skald::Router& router);
 void add_query_paths(const FlowHandle& flow, skald::Router& router);
 void add_checkpoint_paths(const FlowHandle& flow, skald::Router& router);
 void add_integrate_path(const FlowHandle& flow, skald::Router& router);
+void add_story_paths(const FlowHandle& flow, skald::Router& router);
+void add_output_path(const FlowHandle& flow, skald::Router& router);
 void add_diff_path(const FlowHandle& flow, skald::Router& router);
 void add_consumers(const FlowHandle& flow);
 void add_ask_consumers(const FlowHandle& flow);

@@ -80,7 +80,8 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   installed->flow = flow;
   installed->inlet = std::make_unique<AgentInlet>(
       env, outside->agents(), [flow](const std::string& work_id) { return space_of_work(*flow, work_id); },
-      [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
+      [&engine](std::span<const skald::Message> messages) { engine.land(messages); },
+      [outside] { outside->options.publish(kOutputTopic); });
   engine.receive(*installed->inlet);
   add_git_paths(flow, router);
   add_mcp_paths(flow, router);
@@ -93,6 +94,8 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   add_checkpoint_paths(flow, router);
   add_integrate_path(flow, router);
   add_diff_path(flow, router);
+  add_story_paths(flow, router);
+  add_output_path(flow, router);
   add_invariants(flow, router);
   return installed;
 }

@@ -41,6 +41,13 @@ constexpr const char* kTables = R"sql(
     id TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, work_id TEXT, commits TEXT NOT NULL, created_at BIGINT NOT NULL);
   CREATE INDEX flow_checkpoint_workflow ON flow_checkpoint (workflow_id, created_at))sql";
 
+constexpr const char* kHistory = R"sql(
+  CREATE TABLE flow_story (workflow_id TEXT PRIMARY KEY, last BIGINT NOT NULL, version BIGINT NOT NULL);
+  CREATE TABLE flow_history (
+    workflow_id TEXT NOT NULL, position BIGINT NOT NULL, event_id TEXT NOT NULL, at BIGINT NOT NULL, type TEXT NOT NULL,
+    payload TEXT NOT NULL, PRIMARY KEY (workflow_id, position), UNIQUE (workflow_id, event_id));
+  INSERT INTO flow_story (workflow_id, last, version) SELECT id, 0, 0 FROM flow_workflow)sql";
+
 constexpr const char* kIntegration = "ALTER TABLE flow_workflow ADD COLUMN integration TEXT";
 
 constexpr const char* kModification = R"sql(
@@ -73,6 +80,7 @@ std::span<const skald::Migration> migrations() {
       skald::Migration{.version = 1, .name = "workflows of agents", .sql = kTables, .postgres_sql = ""},
       skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""},
       skald::Migration{.version = 3, .name = "questions and queries", .sql = kAsking, .postgres_sql = ""},
+      skald::Migration{.version = 4, .name = "what happened", .sql = kHistory, .postgres_sql = ""},
       skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""}};
   return steps;
 }

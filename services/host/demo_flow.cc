@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/flow_diff.h"
-#include "cli/flow_follow.h"
+#include "cli/flow_await.h"
 #include "cli/flow_views.h"
 #include "cli/output.h"
 #include "host/demo_flow_plan.h"

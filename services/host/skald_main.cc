@@ -6,6 +6,7 @@
 
 #include "agentflow/own_mcp.h"
 #include "cli/command.h"
+#include "cli/flow_follow.h"
 #include "cli/named_file.h"
 #include "cli/output.h"
 #include "cli/system_limits.h"
@@ -54,6 +55,16 @@ int run(const cli::Arguments& arguments) {
   if (name == "token") return cli::run_token(arguments, program.settings, program.env, std::cout);
   if (name == "doctor") return host::doctor(program, std::cout);
   if (name == "check") return cli::run_check(arguments, [&] { return host::open_api(program, false); }, std::cout);
+  const auto wait = [](Duration longest) { runtime::Wakeup().wait(longest); };
+  // Looked for each time: a server that was started again may listen elsewhere.
+  const auto follow = [&](const std::string& path, const std::string& last, const cli::EventReader::Hear& hear) {
+    const auto server = host::find_server(program, 1h);
+    return server && cli::follow_events(*server, path, last, hear);
+  };
+  if (name == "flow watch") {
+    host::running_server(program, 1h);
+    return cli::run_flow_watch(arguments, follow, wait, std::cout);
+  }
   const cli::Api api = host::open_api(program, false);
   if (name == "sagas retry" && arguments.flags.contains("all"))
     return cli::run_retry_all(arguments, api, std::cout, isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr);
@@ -61,7 +72,8 @@ int run(const cli::Arguments& arguments) {
   if (name == "story") return cli::run_story(arguments, api, std::cout);
   if (name == "locks") return cli::run_locks(arguments, api, std::cout);
   if (name == "lint") return cli::run_lint(arguments, api, std::cout);
-  const cli::Wait wait = [](Duration longest) { runtime::Wakeup().wait(longest); };
+  if (name == "flow logs" && arguments.flags.contains("follow") && host::find_server(program, 1h))
+    return cli::run_flow_follow(arguments, api, follow, wait, std::cout);
   if (name == "flow logs") return cli::run_flow_logs(arguments, api, wait, std::cout);
   if (name.starts_with("flow")) {
     const bool colours = isatty(STDOUT_FILENO) != 0;

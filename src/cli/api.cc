@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -13,6 +14,7 @@ namespace skald::cli {
 namespace {
 
 constexpr std::size_t kAnswerBytesMax = 64 << 20;
+constexpr std::chrono::seconds kStreamLongest = std::chrono::hours(24);
 
 std::size_t append(char* data, std::size_t, std::size_t size, void* to) {
   auto& body = *static_cast<std::string*>(to);
@@ -121,6 +123,37 @@ std::string member(const std::string& body, std::string_view name) {
   }
 }
 
+[[noreturn]] void raise_problem(int status, const std::string& body) {
+  const std::string code = member(body, "code"), detail = member(body, "detail");
+  throw Refused(code.empty() ? "HTTP_" + std::to_string(status) : code,
+                detail.empty() ? "the server answered with status " + std::to_string(status) : detail);
+}
+
+struct Following {
+  CURL* curl;
+  const EventReader::Hear& hear;
+  EventReader reader = {};
+  std::string refusal = {};
+  std::exception_ptr thrown = {};  // nothing may be thrown through libcurl
+};
+
+long status_of(CURL* curl) {
+  long status = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  return status;
+}
+
+std::size_t pass_events(char* data, std::size_t one, std::size_t size, void* to) {
+  auto& following = *static_cast<Following*>(to);
+  if (status_of(following.curl) != 200) return append(data, one, size, &following.refusal);
+  try {
+    return following.reader.read({data, size}, following.hear) ? size : 0;
+  } catch (...) {
+    following.thrown = std::current_exception();
+    return 0;
+  }
+}
+
 }  // namespace
 
 Api remote_api(const Remote& server) {
@@ -143,6 +176,28 @@ void follow_stream(const Remote& server, const std::string& path, std::chrono::s
   curl_easy_perform(curl.get());
 }
 
+bool follow_events(const Remote& server, const std::string& path, const std::string& last,
+                   const EventReader::Hear& hear) {
+  const Curl curl = make_curl();
+  const std::string url = base_url(server.address) + path;
+  Headers headers = prepare(curl.get(), url, server.token, kStreamLongest);
+  if (!last.empty()) {
+    headers.reset(curl_slist_append(headers.release(), ("Last-Event-ID: " + last).c_str()));
+    curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers.get());
+  }
+  // A server beats on a stream that has nothing to tell: one that is silent for a minute is gone.
+  curl_easy_setopt(curl.get(), CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl.get(), CURLOPT_LOW_SPEED_TIME, 60L);
+  Following following{.curl = curl.get(), .hear = hear};
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, pass_events);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &following);
+  curl_easy_perform(curl.get());
+  if (following.thrown) std::rethrow_exception(following.thrown);
+  const long status = status_of(curl.get());
+  if (status >= 400 && status < 500 && status != 429) raise_problem(static_cast<int>(status), following.refusal);
+  return status == 200;
+}
+
 bool answers(const std::string& address) {
   try {
     return exchange(make_curl().get(), {"GET", base_url(address) + "/healthz", "", "", 2s}).status == 200;
@@ -160,9 +215,7 @@ std::string ask(const Api& api, const std::string& method, const std::string& pa
   if (!body.empty()) request.headers["content-type"] = "application/json";
   Response response = api(request);
   if (response.status < 400) return std::move(response.body);
-  const std::string code = member(response.body, "code"), detail = member(response.body, "detail");
-  throw Refused(code.empty() ? "HTTP_" + std::to_string(response.status) : code,
-                detail.empty() ? "the server answered with status " + std::to_string(response.status) : detail);
+  raise_problem(response.status, response.body);
 }
 
 }  // namespace skald::cli

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/event_reader.h"
 #include "skald/http.h"
 
 namespace skald::cli {
@@ -27,6 +28,11 @@ Api remote_api(const Remote& server);
 // and come again.
 void follow_stream(const Remote& server, const std::string& path, std::chrono::seconds longest,
                    const std::function<bool(std::string_view)>& hear);
+
+// The same event by event, from behind the event `last` on (empty: from the start). False: nobody answers, or it cannot
+// stream now. Another refusal is thrown as by ask(), and what `hear` throws goes on.
+bool follow_events(const Remote& server, const std::string& path, const std::string& last,
+                   const EventReader::Hear& hear);
 
 // True where a Skald answers at that address, within two seconds.
 bool answers(const std::string& address);

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/flow_create.h"
 #include "cli/flow_diff.h"
-#include "cli/flow_follow.h"
+#include "cli/flow_await.h"
 #include "cli/flow_references.h"
 #include "cli/flow_requests.h"
 #include "cli/flow_views.h"

@@ -90,6 +90,7 @@ std::vector<Command> workflow_commands() {
 std::vector<Command> agent_commands() {
   return {
       {"flow agents", "", "List the agents that run now, and those that there are.", {}, true},
+      {"flow watch", "ID", "Print what happens to a workflow, as it happens, until it is deleted.", {}, true},
       {"flow logs",
        "WORK",
        "Print what the agent of a work's task has written.",

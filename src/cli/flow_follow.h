@@ -1,24 +1,26 @@
-// Following an act on a workflow until it is through.
-//
-// An act is a saga. The one that was asked for is found by its type and its workflow; it has ended when the saga has.
-// Starting and resuming is through when the workflow rests: its works are done, or it needs somebody.
+// Commands that follow a stream of the server, also over its restarts: each time from behind the last event that was
+// printed, so that nothing is lost and nothing is printed twice.
 #pragma once
 
+#include <functional>
+#include <iosfwd>
 #include <string>
 
-#include "cli/api.h"
 #include "cli/command.h"
+#include "cli/event_reader.h"
 
 namespace skald::cli {
 
-struct ActEnd {
-  bool done = false;     // it came to what was asked for
-  std::string workflow;  // as it is now, in JSON; empty where it is gone
-  std::string why;       // for a person, where it is not done
-};
+// Hands over the events behind `last` until `hear` returns false or the stream ends. False: no server is there now.
+// Refused where the server says no.
+using Follow = std::function<bool(const std::string& path, const std::string& last, const EventReader::Hear& hear)>;
 
-// `act`: start, pause, resume, cancel, delete, checkpoint, restore or integrate, asked for just before. How far the
-// workflow is goes to the terminal's progress. Throws what the API throws.
-ActEnd follow_act(const Api& api, const Terminal& terminal, const std::string& workflow_id, const std::string& act);
+// skald flow watch: what happens to a workflow, a line for each event, until it is deleted. Unavailable
+// (SERVER_UNREACHABLE) where the server stays away.
+int run_flow_watch(const Arguments& arguments, const Follow& follow, const Wait& wait, std::ostream& out);
+
+// skald flow logs --follow, by the stream of the work's output; as run_flow_logs() where the server has none.
+int run_flow_follow(const Arguments& arguments, const Api& api, const Follow& follow, const Wait& wait,
+                    std::ostream& out);
 
 }  // namespace skald::cli

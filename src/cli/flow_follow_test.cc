@@ -1,155 +1,106 @@
-// skald flow … --wait, and what comes home.
-#include "cli/flow_command_fixture.h"
+// skald flow watch and skald flow logs --follow, with a server that goes away and comes again.
+#include "cli/flow_follow.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+#include <stdexcept>
 
 namespace skald::cli {
 namespace {
 
-using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
-class FlowFollowTest : public FlowCommandTest {
+class FlowFollowTest : public testing::Test {
  protected:
-  // The act's saga is S1; another workflow has a newer one.
-  void accept(const std::string& method, const std::string& path, const std::string& type) {
-    answer(method + " /agentflow/workflows/F1" + path, kFlow, 202);
-    answer("GET /api/sagas?limit=200&type=agentflow." + type,
-           R"({"items":[{"id":"S2","state":{"workflowId":"F2"}},{"id":"S1","state":{"workflowId":"F1"}}]})");
-    saga("RUNNING");
-    becomes("RUNNING");
+  Follow follow() {
+    return [this](const std::string& path, const std::string& last, const EventReader::Hear& hear) {
+      asked_.push_back(path + " " + last);
+      if (asked_.size() > servings_.size()) return false;
+      const auto& serving = servings_[asked_.size() - 1];
+      if (!serving) return false;
+      if (serving->starts_with("!")) throw Refused(serving->substr(1), "no");
+      EventReader().read(*serving, hear);
+      return true;
+    };
   }
-  void saga(const std::string& status, const std::string& more = "") {
-    answer("GET /api/sagas/S1", R"({"id":"S1","status":")" + status + "\"" + more + "}");
+  int watch(std::vector<std::string> words) {
+    words.insert(words.begin(), {"flow", "watch", "F1"});
+    return run_flow_watch(parse_arguments(words), follow(), [this](Duration) { ++waits_; }, out_);
   }
-  void becomes(const std::string& status, const std::string& more = "") {
-    answer("GET /agentflow/workflows/F1", R"({"id":"F1","name":"greet","status":")" + status + "\"" + more +
-                                              R"(,"works":[{"id":"W1","name":"write","status":"RUNNING"}]})");
+  int logs(std::vector<std::string> words) {
+    words.insert(words.begin(), {"flow", "logs", "W1", "-f"});
+    return run_flow_follow(
+        parse_arguments(words), [this](const Request&) { return Response{200, work_, "application/json", {}}; },
+        follow(), [this](Duration) { ++waits_; }, out_);
   }
+
+  std::vector<std::optional<std::string>> servings_;  // what each connection says; nothing: no server is there
+  std::vector<std::string> asked_;
+  std::string work_ = R"({"id":"W1","status":"RUNNING","tasks":[{"n":1,"status":"COMPLETED","run":"W1.1.1"},)"
+                      R"({"n":2,"status":"RUNNING","run":"W1.2.3"},{"n":3,"status":"PENDING"}]})";
+  int waits_ = 0;
+  std::ostringstream out_;
 };
 
-TEST_F(FlowFollowTest, AStartIsFollowedUntilTheWorksAreDone) {
-  accept("POST", "/start", "start");
-  becomes("STARTING");
-  between_ = {[this] { saga("COMPLETED"), becomes("READY"); }, [this] { becomes("RUNNING"); }, [] {},
-              [this] { becomes("COMPLETED"); }};
-  EXPECT_EQ(run({"start", "F1", "--wait"}), kDone);
-  EXPECT_EQ(looks_, 4u);
-  EXPECT_EQ(progress_.str(),
-            "STARTING, 0 of 1 works done, write runs\nREADY, 0 of 1 works done, write runs\n"
-            "RUNNING, 0 of 1 works done, write runs\nCOMPLETED, 0 of 1 works done, write runs\n");
-  EXPECT_THAT(out_.str(), HasSubstr("COMPLETED"));
+std::string told(const std::string& id, const std::string& name, const std::string& data) {
+  return "id: " + id + "\nevent: " + name + "\ndata: " + data + "\n\n";
 }
 
-TEST_F(FlowFollowTest, AWorkflowThatFailsFailsTheCommandAndSaysWhatToDo) {
-  accept("POST", "/resume", "resume");
-  saga("COMPLETED");
-  between_ = {[this] { becomes("FAILED", R"(,"error":"work write failed")"); }};
-  EXPECT_EQ(run({"resume", "F1", "--wait"}), kFailed);
-  EXPECT_THAT(out_.str(), HasSubstr("the workflow is FAILED: work write failed; `skald flow show F1`"));
-  looks_ = 0;
-  becomes("RUNNING");
-  EXPECT_EQ(run({"resume", "F1", "--wait", "--json"}), kFailed);
-  EXPECT_THAT(out_.str(), HasSubstr(R"({"done":false,"why":"the workflow is FAILED)"));
+TEST_F(FlowFollowTest, AWatchGoesOnBehindTheLastEventWhenTheServerIsBack) {
+  servings_ = {
+      ":\n\n" + told("1", "workflow-created", R"({"at":"T1","status":"CREATED"})") +
+          "id: 2\nevent: half",  // cut in the middle
+      std::nullopt,
+      told("2", "work-started", R"({"at":"T2","workId":"W1"})") + told("3", "workflow-deleted", R"({"at":"T3"})")};
+  EXPECT_EQ(watch({}), kDone);
+  EXPECT_EQ(out_.str(), "T1  workflow-created  CREATED\nT2  work-started  work W1\nT3  workflow-deleted\n");
+  const std::string path = "/agentflow/workflows/F1/events ";
+  EXPECT_THAT(asked_, ElementsAre(path, path + "1", path + "1"));
 }
 
-TEST_F(FlowFollowTest, AStartThatTakesItselfBackIsToldWithItsReason) {
-  accept("POST", "/start", "start");
-  between_ = {[this] {
-    saga("COMPENSATED", R"(,"error":{"code":"NO_REPOSITORY","message":"it has moved"})");
-    becomes("CREATED");
-  }};
-  EXPECT_EQ(run({"start", "F1", "--wait"}), kFailed);
-  EXPECT_THAT(out_.str(), HasSubstr("start was not done: it has moved (NO_REPOSITORY)"));
+TEST_F(FlowFollowTest, AWatchEndsWithAWorkflowThatWasDeletedUnseenAndGivesUpAServerThatStaysAway) {
+  servings_ = {told("1", "workflow-created", R"({"at":"T1"})"), "!WORKFLOW_NOT_FOUND"};
+  EXPECT_EQ(watch({"--json"}), kDone);
+  EXPECT_EQ(out_.str(), "{\"at\":\"T1\"}\n");
+  servings_ = {};
+  asked_.clear();
+  EXPECT_THROW(watch({}), Unavailable);
+  servings_ = {"!WORKFLOW_NOT_FOUND"};
+  asked_.clear();
+  EXPECT_THROW(watch({}), Refused) << "there never was one";
 }
 
-TEST_F(FlowFollowTest, ADeletionIsThroughWhenTheWorkflowIsGone) {
-  accept("DELETE", "", "delete");
-  between_ = {[this] {
-    saga("COMPLETED");
-    answer("GET /agentflow/workflows/F1", R"({"code":"WORKFLOW_NOT_FOUND","detail":"there is none"})", 404);
-  }};
-  EXPECT_EQ(run({"delete", "F1", "--wait"}), kDone);
-  EXPECT_EQ(out_.str(), "the workflow is gone\n");
-  saga("NEEDS_HELP");
-  EXPECT_EQ(run({"delete", "F1", "--wait"}), kFailed);
-  EXPECT_THAT(out_.str(), HasSubstr("`skald sagas show S1`"));
+TEST_F(FlowFollowTest, LogsFollowTheTaskOverACutToItsEndAndNoFurther) {
+  servings_ = {told("2.3.4", "output", R"({"task":2,"run":"W1.2.3","offset":0,"text":"one\n"})"),
+               told("2.3.8", "output", R"({"task":2,"run":"W1.2.3","offset":4,"text":"t\u001bo\n"})") +
+                   told("2.3.8.x", "task", R"({"task":2,"attempt":3,"run":"W1.2.3","ended":true,"status":"FAILED"})") +
+                   told("3.1.2", "output", R"({"task":3,"run":"W1.3.1","offset":0,"text":"no\n"})")};
+  EXPECT_EQ(logs({}), kDone);
+  EXPECT_EQ(out_.str(), "one\nt\\u001bo\n");
+  EXPECT_THAT(asked_, ElementsAre("/agentflow/works/W1/output 2.3.0", "/agentflow/works/W1/output 2.3.4"));
 }
 
-TEST_F(FlowFollowTest, ACheckpointIsTakenAndOneIsRestored) {
-  accept("POST", "/checkpoints", "checkpoint");
-  accept("POST", "/checkpoints/C1/restore", "restore");
-  saga("COMPLETED");
-  EXPECT_EQ(run({"checkpoint", "F1"}), kDone);
-  EXPECT_EQ(asked_.back(), "POST /agentflow/workflows/F1/checkpoints");
-  EXPECT_EQ(run({"checkpoint", "F1", "--wait"}), kDone);
-  EXPECT_EQ(run({"restore", "F1", "C1", "--wait"}), kDone);
-  EXPECT_THAT(asked_, Contains("POST /agentflow/workflows/F1/checkpoints/C1/restore"));
-  EXPECT_EQ(looks_, 0u);
+TEST_F(FlowFollowTest, LogsOfATaskThatHasNotBegunWaitForItAndEndWithTheWork) {
+  servings_ = {told("2.3.0.x", "end", R"({"workId":"W1","status":"CANCELLED"})")};
+  EXPECT_EQ(logs({"--task", "3"}), kDone);
+  EXPECT_THAT(asked_, ElementsAre("/agentflow/works/W1/output 3.0.0.x"));
 }
 
-TEST_F(FlowFollowTest, AnIntegrationSaysItsModeAndTarget) {
-  answer("POST /agentflow/workflows/F1/integrate", kFlow, 202);
-  run({"integrate", "F1"});
-  EXPECT_EQ(asked_.back(), R"(POST /agentflow/workflows/F1/integrate {"mode":"merge"})");
-  run({"integrate", "F1", "--mode", "squash", "--target", "main"});
-  EXPECT_EQ(asked_.back(), R"(POST /agentflow/workflows/F1/integrate {"mode":"squash","target":"main"})");
-}
-
-TEST_F(FlowFollowTest, ConflictsAreShownByFileAndFailTheCommand) {
-  accept("POST", "/integrate", "integrate");
-  answer("GET /agentflow/gits/G1", R"({"id":"G1","name":"shop"})");
-  between_ = {[this] {
-    saga("COMPENSATED", R"(,"error":{"code":"MERGE_CONFLICTS","message":"both have changed 2 files"})");
-    becomes("COMPLETED", R"(,"integration":{"mode":"squash","status":"FAILED",)"
-                         R"("conflicts":[{"gitId":"G1","files":["a.txt","b/c.txt"]}]})");
-  }};
-  EXPECT_EQ(run({"integrate", "F1", "--mode", "squash", "--wait"}), kFailed);
-  EXPECT_THAT(out_.str(), HasSubstr("GIT   CONFLICT IN\nshop  a.txt\nshop  b/c.txt\n"));
-  EXPECT_THAT(out_.str(), HasSubstr("integrate was not done: both have changed 2 files (MERGE_CONFLICTS)"));
-  saga("COMPLETED");
-  becomes("COMPLETED", R"(,"integration":{"mode":"squash","status":"DONE"})");
-  EXPECT_EQ(run({"integrate", "F1", "--mode", "squash", "--wait"}), kDone);
-  EXPECT_THAT(out_.str(), HasSubstr("squash is DONE"));
-}
-
-class FlowDiffTest : public FlowCommandTest {
- protected:
-  FlowDiffTest() {
-    answer("GET /agentflow/gits/G1", R"({"id":"G1","name":"shop"})");
-    answer("GET /agentflow/gits?name=shop", R"({"items":[{"id":"G1"}]})");
-    answer("GET /agentflow/workflows/F1/diff", kDiff);
-    answer("GET /agentflow/workflows/F1/diff?git=G1&work=W1", kDiff);
+TEST(EventReaderTest, EventsAreWholeHoweverTheirTextIsCut) {
+  const std::string text = "retry: 2000\n\n" + told("1", "a", "x") + ":\n\n" + told("2", "b", "y");
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    EventReader reader;
+    std::string heard;
+    for (std::size_t at = 0; at < text.size(); at += size)
+      EXPECT_TRUE(reader.read(std::string_view(text).substr(at, size), [&](const StreamEvent& event) {
+        heard += event.id + event.name + event.data + " ";
+        return true;
+      }));
+    EXPECT_EQ(heard, "1ax 2by ");
   }
-  static constexpr const char* kDiff =
-      R"({"items":[{"gitId":"G1","files":[{"path":"a.txt","kind":"modified","linesAdded":1,"linesDeleted":2},)"
-      R"({"path":"new.bin","oldPath":"old.bin","kind":"renamed","binary":true}],)"
-      R"("text":"@@ -1 +1 @@\n-old\n+new\u001b[2J\n same\n","truncated":true}]})";
-};
-
-TEST_F(FlowDiffTest, ADiffNamesItsFilesAndIsPlainWithoutATerminal) {
-  EXPECT_EQ(run({"diff", "F1"}), kDone);
-  EXPECT_EQ(out_.str(),
-            "shop: 2 files changed\n"
-            "CHANGE    LINES   FILE\n"
-            "modified  +1 -2   a.txt\n"
-            "renamed   binary  old.bin -> new.bin\n"
-            "\n@@ -1 +1 @@\n-old\n+new\\u001b[2J\n same\n"
-            "the text is cut here: name one repository with --git, or one work\n");
-  run({"diff", "F1", "--stat"});
-  EXPECT_THAT(out_.str(), Not(HasSubstr("@@")));
-  EXPECT_THAT(out_.str(), HasSubstr("a.txt"));
-}
-
-TEST_F(FlowDiffTest, ATerminalGetsColoursAndNothingThatAnAgentWroteSteersIt) {
-  colours_ = true;
-  run({"diff", "F1"});
-  EXPECT_THAT(out_.str(), HasSubstr("\033[31m-old\033[0m\n\033[32m+new\\u001b[2J\033[0m\n same\n"));
-}
-
-TEST_F(FlowDiffTest, ADiffIsOfOneWorkAndOneRepositoryByItsName) {
-  run({"diff", "F1", "--git", "shop", "--work", "W1", "--json"});
-  EXPECT_THAT(asked_, Contains("GET /agentflow/workflows/F1/diff?git=G1&work=W1"));
-  EXPECT_THAT(out_.str(), HasSubstr(R"("name":"shop")"));
+  EXPECT_FALSE(EventReader().read("data: " + std::string(9 << 20, 'x'), [](const StreamEvent&) { return true; }));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "cli/command.h"
+#include "cli/flow_logs.h"
 #include "cli/json_view.h"
 #include "cli/output.h"
 #include "http/target.h"
@@ -31,23 +32,6 @@ bool has_begun(const JsonView& task) { return !task["run"].empty(); }
 bool has_ended(const JsonView& work, const JsonView& task) {
   const std::string of_task = task["status"], of_work = work["status"];
   return of_task == "COMPLETED" || of_task == "FAILED" || (of_work != "PENDING" && of_work != "RUNNING");
-}
-
-JsonView task_numbered(const JsonView& work, const std::string& n) {
-  for (const JsonView& task : work.items("tasks"))
-    if (task["n"] == n) return task;
-  throw NotFound("TASK_NOT_FOUND", "the work has no task " + cut_text(n, 20) + "; they count from 1");
-}
-
-// The last that has begun; where none has, the first if it is to be waited for.
-std::string chosen_task(const Arguments& arguments, const JsonView& work) {
-  if (arguments.flags.contains("task")) return arguments.flag("task");
-  std::string out = arguments.flags.contains("follow") ? "1" : "";
-  for (const JsonView& task : work.items("tasks"))
-    if (has_begun(task)) out = task["n"];
-  if (out.empty())
-    throw NotFound("TASK_NOT_BEGUN", "no task of this work has begun: wait for its output with --follow");
-  return out;
 }
 
 class Log {
@@ -97,6 +81,22 @@ class Log {
 };
 
 }  // namespace
+
+JsonView task_numbered(const JsonView& work, const std::string& n) {
+  for (const JsonView& task : work.items("tasks"))
+    if (task["n"] == n) return task;
+  throw NotFound("TASK_NOT_FOUND", "the work has no task " + cut_text(n, 20) + "; they count from 1");
+}
+
+std::string chosen_task(const Arguments& arguments, const JsonView& work) {
+  if (arguments.flags.contains("task")) return arguments.flag("task");
+  std::string out = arguments.flags.contains("follow") ? "1" : "";
+  for (const JsonView& task : work.items("tasks"))
+    if (has_begun(task)) out = task["n"];
+  if (out.empty())
+    throw NotFound("TASK_NOT_BEGUN", "no task of this work has begun: wait for its output with --follow");
+  return out;
+}
 
 int run_flow_logs(const Arguments& arguments, const Api& api, const Wait& wait, std::ostream& out) {
   const std::string path = "/agentflow/works/" + http::encode_segment(arguments.operands[0]);

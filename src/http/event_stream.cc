@@ -119,6 +119,7 @@ class EventStream final : public Connection, public std::enable_shared_from_this
       if (!writing_) write_end();
     } else if (!text->empty()) {
       pending_ += framed(*text);
+      woken_ = woken_ || stream_.in_parts;
       if (!writing_) write(std::exchange(pending_, {}));
     } else if (woken_ && !writing_) {
       ask();

@@ -36,6 +36,44 @@ TEST_F(ServerTest, AnIdleStreamBeatsAndEndsCleanlyOnStop) {
   EXPECT_TRUE(client.read_to_end().ends_with("0\r\n\r\n"));
 }
 
+TEST_F(ServerTest, AStreamInPartsIsAskedOnUntilItHasNothingLeft) {
+  options.heartbeat = 1h;  // or a stream that has stopped would never seem silent
+  routes_.stream("/parts", Access::customer, {}, [](const Request&) {
+    return Stream{"nobody publishes it",
+                  [told = 0]() mutable -> std::optional<std::string> {
+                    return told == 5 ? "" : "data: " + std::to_string(++told) + "\n\n";
+                  },
+                  true};
+  });
+  start();
+  RawClient client = connect();
+  client.send(get("/parts"));
+  EXPECT_TRUE(has(client.read_until("data: 5\n\n"), "data: 4\n\n"));
+}
+
+TEST_F(ServerTest, AClientThatDoesNotReadIsCutAndOwedOnePartAtMost) {
+  options.body_timeout = 100ms;
+  struct Flood {
+    std::atomic<int> asked = 0;
+    std::promise<void> gone;
+  };
+  const auto flood = std::make_shared<Flood>();
+  routes_.stream("/flood", Access::customer, {}, [flood](const Request&) {
+    const std::shared_ptr<void> mine(nullptr, [flood](void*) { flood->gone.set_value(); });
+    return Stream{"flood",
+                  [flood, mine]() -> std::optional<std::string> {
+                    ++flood->asked;
+                    return "data: " + std::string(1 << 20, 'x') + "\n\n";
+                  },
+                  true};
+  });
+  start();
+  RawClient client = connect();
+  client.send(get("/flood"));
+  EXPECT_EQ(flood->gone.get_future().wait_for(20s), std::future_status::ready) << "it is not cut";
+  EXPECT_LT(flood->asked, 64) << "more than the sockets hold was made for it";
+}
+
 TEST_F(ServerTest, StreamsAreBoundedAndAClientThatLeftFreesItsPlace) {
   options.streams_max = 1;
   start();

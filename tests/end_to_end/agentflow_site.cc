@@ -63,7 +63,8 @@ void AgentflowTest::open() {
                                  .agents_max = agents_max_,
                                  .greet_mcp_servers = false,
                                  .own_mcp = {built::kProgram, "mcp"},
-                                 .pause = rest});
+                                 .pause = rest,
+                                 .publish = [this](std::string_view topic) { publisher_.publish(topic); }});
   engine_->start();
 }
 
@@ -165,7 +166,7 @@ void AgentflowTest::expect_nothing_left() {
     EXPECT_TRUE(!std::filesystem::exists(place) || std::filesystem::is_empty(place)) << place;
   }
   for (const char* table : {"flow_question", "flow_query", "flow_mailbox", "flow_work", "flow_work_tree", "flow_space",
-                            "flow_report", "flow_checkpoint"})
+                            "flow_report", "flow_checkpoint", "flow_story", "flow_history"})
     EXPECT_EQ(rows("SELECT COUNT(*) FROM " + std::string(table)), 0) << table;
 }
 

@@ -11,6 +11,7 @@
 #include "agentflow/agentflow.h"
 #include "agentflow/views.h"
 #include "http/router.h"
+#include "http/sse.h"
 #include "support/test_database.h"
 
 namespace skald::test {
@@ -55,6 +56,7 @@ class AgentflowTest : public testing::TestWithParam<Dialect> {
   Env env_{*clock_, *random_, silent_observer()};
   TemporaryFolder folder_;
   std::unique_ptr<TestDatabase> db_ = TestDatabase::of(GetParam(), env_);
+  http::Publisher publisher_;
   std::unique_ptr<http::Routes> routes_;
   std::shared_ptr<void> service_;
   std::unique_ptr<Engine> engine_;

@@ -1,4 +1,4 @@
-#include "cli/flow_follow.h"
+#include "cli/flow_await.h"
 
 #include <algorithm>
 #include <array>
