@@ -32,6 +32,11 @@ struct Preset {
   std::vector<std::string> argv;
   std::vector<std::string> variables = {};  // of this process that it may see, beside PATH, HOME and LANG
   skald::Duration timeout = std::chrono::hours(1);
+  std::string cost_pattern = {}, cost_json = {};  // how its output tells its cost (cost.h); one of them, or none
+  double cost_max = 0;                            // of a task; 0: none
+  std::int64_t output_max = 64 << 20;             // bytes that are kept of a task
+  bool sandbox = false, network = true;           // by bubblewrap (sandbox.h); `network` counts in a sandbox only
+  bool restore_before_retry = true;  // an interrupted task finds the worktrees as they were when it began
 };
 
 struct Options {
@@ -41,6 +46,8 @@ struct Options {
   std::map<std::string, Preset> presets;         // beside `shell`, which runs the task's text as a script
   skald::Variables variables = {};               // of this process, for the allow-list of presets
   int agents_max = 8;                            // at once, in all
+  double cost_max = 0;                           // of a workflow that has no limit of its own; 0: none
+  skald::Duration workflow_time_max = {};        // the same of the time that its agents run; 0: none
   bool greet_mcp_servers = true;
   skald::Pause pause = {};
   std::function<void(std::string_view topic)> publish = [](std::string_view) {};

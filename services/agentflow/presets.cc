@@ -48,7 +48,11 @@ skald::RunSpec spec_of(const Options& options, const Assignment& assignment) {
   const std::string prompt = prompt_for(assignment);
   const std::map<std::string, std::string> values = {
       {"prompt", prompt}, {"space", assignment.space}, {"mcp", assignment.mcp_file}};
-  skald::RunSpec spec{.id = assignment.run, .argv = {}, .folder = assignment.folder, .timeout = preset.timeout};
+  skald::RunSpec spec{.id = assignment.run,
+                      .argv = {},
+                      .folder = assignment.folder,
+                      .timeout = preset.timeout,
+                      .output_max = preset.output_max};
   bool told = false;
   for (const std::string& word : preset.argv) {
     told = told || word.find("{prompt}") != word.npos;
