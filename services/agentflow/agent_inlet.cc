@@ -22,8 +22,8 @@ void wait_for(skald::Duration longest, int own, std::span<const int> wake) {
 
 }  // namespace
 
-AgentInlet::AgentInlet(skald::Env env, Agents& agents, Land land)
-    : env_(env), agents_(agents), land_(std::move(land)) {}
+AgentInlet::AgentInlet(skald::Env env, Agents& agents, Land land, SpendingWatch::RuleOf rule_of)
+    : env_(env), agents_(agents), land_(std::move(land)), spending_(env.clock, agents, std::move(rule_of)) {}
 
 void AgentInlet::set_partitions(std::uint64_t mask) {
   if (mask == mask_) return;
@@ -62,19 +62,42 @@ void AgentInlet::look_at(const std::string& run) {
   if ((mask_ >> skald::partition_of(name->work_id) & 1) == 0) return;
   const auto view = agents_.look(run);
   if (!view) live_.erase(run);
-  if (!view || !view->end) return;
-  const skald::Message message{{.id = "agent-ended/" + run,
-                                .type = std::string(kAgentEnded),
-                                .key = name->work_id,
-                                .subject = name->work_id,
-                                .payload = skald::to_json(AgentEnded{run, *view->end})},
+  else if (view->end) tell_end(*name, *view);
+  else tell_spending(*name, *view);
+}
+
+void AgentInlet::tell_end(const RunName& name, const skald::RunView& run) {
+  const auto spent = spending_.finish(name, run);
+  if (!spent) return;
+  const skald::Message message{
+      {.id = "agent-ended/" + run.id,
+       .type = std::string(kAgentEnded),
+       .key = name.work_id,
+       .subject = name.work_id,
+       .payload = skald::to_json(AgentEnded{run.id, *run.end, spent->cost, spent->milliseconds})},
+      "/agentflow/agents",
+      run.end->at,
+      1,
+      false};
+  land_(std::span(&message, 1));
+  spending_.forget(run.id);
+  live_.erase(run.id);
+  landed_.insert(run.id);
+}
+
+void AgentInlet::tell_spending(const RunName& name, const skald::RunView& run) {
+  const auto spent = spending_.look(name, run);
+  if (!spent) return;
+  const skald::Message message{{.id = "agent-spent/" + run.id + "/" + std::to_string(spent->milliseconds),
+                                .type = std::string(kAgentSpent),
+                                .key = name.work_id,
+                                .subject = name.work_id,
+                                .payload = skald::to_json(AgentSpent{run.id, spent->cost, spent->milliseconds})},
                                "/agentflow/agents",
-                               view->end->at,
+                               env_.clock.now(),
                                1,
                                false};
   land_(std::span(&message, 1));
-  live_.erase(run);
-  landed_.insert(run);
 }
 
 }  // namespace agentflow

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "agentflow/agents.h"
+#include "agentflow/spending.h"
 #include "skald/bus.h"
 
 namespace agentflow {
@@ -17,7 +18,7 @@ class AgentInlet final : public skald::Inlet {
  public:
   using Land = std::function<void(std::span<const skald::Message>)>;
   // What `agents` and `env` refer to outlives it.
-  AgentInlet(skald::Env env, Agents& agents, Land land);
+  AgentInlet(skald::Env env, Agents& agents, Land land, SpendingWatch::RuleOf rule_of);
 
   void set_partitions(std::uint64_t mask) override;
   void poll(skald::Duration wait, std::span<const int> wake = {}) override;
@@ -28,10 +29,13 @@ class AgentInlet final : public skald::Inlet {
  private:
   void look_at_all();
   void look_at(const std::string& run);
+  void tell_end(const RunName& name, const skald::RunView& run);
+  void tell_spending(const RunName& name, const skald::RunView& run);
 
   skald::Env env_;
   Agents& agents_;
   Land land_;
+  SpendingWatch spending_;
   std::uint64_t mask_ = 0;
   bool up_ = true;
   std::set<std::string> live_;  // not landed yet, as far as is known

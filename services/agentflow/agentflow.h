@@ -48,6 +48,8 @@ struct Options {
   int agents_max = 8;                            // at once, in all
   double cost_max = 0;                           // of a workflow that has no limit of its own; 0: none
   skald::Duration workflow_time_max = {};        // the same of the time that its agents run; 0: none
+  int agents_per_machine = 0;                    // at once, of those that share `folder`; 0: agents_max alone counts
+  int agents_per_repository = 0;                 // at once, by the first repository of their workflow; 0: the same
   bool greet_mcp_servers = true;
   skald::Pause pause = {};
   std::function<void(std::string_view topic)> publish = [](std::string_view) {};

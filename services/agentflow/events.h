@@ -22,7 +22,8 @@ inline constexpr std::string_view kGitCreated = "agentflow.git-created", kGitDel
                                   kWorkflowCompleted = "agentflow.workflow-completed",
                                   kWorkflowCancelled = "agentflow.workflow-cancelled",
                                   kWorkflowDeleted = "agentflow.workflow-deleted",
-                                  kWorkStarted = "agentflow.work-started",
+                                  kWorkflowNearLimit = "agentflow.workflow-near-limit",
+                                  kAgentSpent = "agentflow.agent-spent", kWorkStarted = "agentflow.work-started",
                                   kWorkStatusChanged = "agentflow.work-status-changed",
                                   kWorkCompleted = "agentflow.work-completed",
                                   kTreeCreated = "agentflow.work-tree-created",
@@ -66,8 +67,18 @@ BOOST_DESCRIBE_STRUCT(TaskEvent, (), (workflow_id, work_id, n, run, error))
 struct AgentEnded {
   std::string run;
   skald::RunEnd end;
+  std::optional<double> cost = {};
+  std::optional<std::int64_t> milliseconds = {};
 };
-BOOST_DESCRIBE_STRUCT(AgentEnded, (), (run, end))
+BOOST_DESCRIBE_STRUCT(AgentEnded, (), (run, end, cost, milliseconds))
+
+// By the inlet of agents: what a run has used so far.
+struct AgentSpent {
+  std::string run;
+  std::optional<double> cost;
+  std::int64_t milliseconds = 0;
+};
+BOOST_DESCRIBE_STRUCT(AgentSpent, (), (run, cost, milliseconds))
 
 template <class Payload>
 void say(skald::Transaction& tx, std::string_view type, const std::string& key, const std::string& subject,

@@ -80,6 +80,7 @@ void add_mcp_paths(const FlowHandle& flow, skald::Router& router);
 void add_template_paths(const FlowHandle& flow, skald::Router& router);
 void add_workflow_paths(const FlowHandle& flow, skald::Router& router);
 void add_work_paths(const FlowHandle& flow, skald::Router& router);
+void add_agents_path(const FlowHandle& flow, skald::Router& router);
 void add_checkpoint_paths(const FlowHandle& flow, skald::Router& router);
 void add_integrate_path(const FlowHandle& flow, skald::Router& router);
 void add_diff_path(const FlowHandle& flow, skald::Router& router);

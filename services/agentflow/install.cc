@@ -17,7 +17,7 @@ Sagas make_sagas(const OutsideHandle& outside, skald::Database& db) {
   const skald::Saga<NextWork> next = next_saga();
   return {.start = start_saga(outside),
           .pause = pause_saga(outside),
-          .resume = resume_saga(),
+          .resume = resume_saga(outside),
           .cancel = cancel_saga(outside),
           .remove = delete_saga(outside),
           .release = release_saga(),
@@ -62,13 +62,18 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   auto installed = std::make_shared<Installed>();
   installed->flow = flow;
   installed->inlet = std::make_unique<AgentInlet>(
-      env, outside->agents(), [&engine](std::span<const skald::Message> messages) { engine.land(messages); });
+      env, outside->agents(), [&engine](std::span<const skald::Message> messages) { engine.land(messages); },
+      [flow](const RunName& run) {
+        return flow->db().read_result(
+            [&](skald::Transaction& tx) { return spending_rule(flow->outside->options, tx, run); });
+      });
   engine.receive(*installed->inlet);
   add_git_paths(flow, router);
   add_mcp_paths(flow, router);
   add_template_paths(flow, router);
   add_workflow_paths(flow, router);
   add_work_paths(flow, router);
+  add_agents_path(flow, router);
   add_checkpoint_paths(flow, router);
   add_integrate_path(flow, router);
   add_diff_path(flow, router);

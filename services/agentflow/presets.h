@@ -13,6 +13,7 @@ struct Assignment {
 };
 
 bool has_preset(const Options& options, const std::string& name);
+const Preset* find_preset(const Options& options, const std::string& name);  // null: there is none
 
 // Refused (NO_SUCH_AGENT) where there is no preset of that name.
 skald::RunSpec spec_of(const Options& options, const Assignment& assignment);

@@ -43,12 +43,23 @@ constexpr const char* kTables = R"sql(
 
 constexpr const char* kIntegration = "ALTER TABLE flow_workflow ADD COLUMN integration TEXT";
 
+constexpr const char* kBounds = R"sql(
+  ALTER TABLE flow_workflow ADD COLUMN limits TEXT;
+  ALTER TABLE flow_workflow ADD COLUMN warning TEXT;
+  CREATE TABLE flow_usage (
+    run TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, work_id TEXT NOT NULL, task BIGINT NOT NULL, micros BIGINT,
+    milliseconds BIGINT NOT NULL, version BIGINT NOT NULL);
+  CREATE INDEX flow_usage_workflow ON flow_usage (workflow_id);
+  CREATE INDEX flow_usage_work ON flow_usage (work_id);
+  CREATE INDEX flow_work_agent ON flow_work (agent_status))sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 2> steps = {
+  static const std::array<skald::Migration, 3> steps = {
       skald::Migration{.version = 1, .name = "workflows of agents", .sql = kTables, .postgres_sql = ""},
-      skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""}};
+      skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""},
+      skald::Migration{.version = 5, .name = "bounds", .sql = kBounds, .postgres_sql = ""}};
   return steps;
 }
 

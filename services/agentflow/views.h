@@ -62,8 +62,14 @@ struct NewWorkflow {
   std::optional<std::string> template_id = {}, agent = {};
   std::optional<std::vector<GitRef>> git_refs = {};
   std::optional<std::vector<NewWork>> works = {};
+  std::optional<WorkflowLimits> limits = {};
 };
-BOOST_DESCRIBE_STRUCT(NewWorkflow, (), (name, template_id, agent, git_refs, works))
+BOOST_DESCRIBE_STRUCT(NewWorkflow, (), (name, template_id, agent, git_refs, works, limits))
+
+struct Resumption {
+  std::optional<WorkflowLimits> limits;
+};
+BOOST_DESCRIBE_STRUCT(Resumption, (), (limits))
 
 struct Instance {
   std::string name;
@@ -125,12 +131,16 @@ struct WorkflowView {
   std::vector<TreeView> work_trees;
   std::optional<std::string> space, error, saga_id;
   std::optional<IntegrationNote> integration;
+  std::optional<WorkflowLimits> limits;
+  std::optional<std::string> warning;  // a limit is near
+  std::optional<double> cost;          // as far as its agents have told
+  double seconds = 0;                  // that its agents ran
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(WorkflowView, (),
                       (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id,
-                       integration, created_at, updated_at, version))
+                       integration, limits, warning, cost, seconds, created_at, updated_at, version))
 
 struct WorkView {
   std::string id, workflow_id, name;
@@ -142,10 +152,11 @@ struct WorkView {
   bool wants_report = false;
   Tasks tasks;
   std::int64_t version = 0;
+  std::optional<double> cost = {};  // as far as its agents have told
 };
 BOOST_DESCRIBE_STRUCT(WorkView, (),
                       (id, workflow_id, name, order, status, agent_status, error, mcp_server_refs, wants_report, tasks,
-                       version))
+                       version, cost))
 
 struct CheckpointView {
   std::string id;

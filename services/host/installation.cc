@@ -247,6 +247,10 @@ void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& u
        .presets = agent_presets(settings.text("agentflow.agents")),
        .variables = own_variables(),
        .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),
+       .cost_max = static_cast<double>(settings.integer("agentflow.cost_max")),
+       .workflow_time_max = settings.duration("agentflow.workflow_time_max"),
+       .agents_per_machine = static_cast<int>(settings.integer("agentflow.agents_per_machine")),
+       .agents_per_repository = static_cast<int>(settings.integer("agentflow.agents_per_repository")),
        .greet_mcp_servers = !settings.enabled("agentflow.skip_mcp_check"),
        .pause = [](Duration time) { runtime::Wakeup().wait(time); },
        .publish = publish});

@@ -4,10 +4,12 @@
 
 #include <iostream>
 
+#include "agentflow/script/script.h"
 #include "cli/command.h"
 #include "cli/named_file.h"
 #include "cli/output.h"
 #include "cli/system_limits.h"
+#include "host/agents.h"
 #include "host/program.h"
 #include "runtime/wakeup.h"
 #include "skald/json.h"
@@ -78,6 +80,8 @@ int complain(const std::string& code, std::string text, bool as_json) {
 
 int answer(const std::vector<std::string>& typed, bool& as_json) {
   if (typed.size() == 2 && typed[0] == "agent-run") return supervise(typed[1]);  // before anything is opened
+  if (typed.size() == 1 && typed[0] == "agent-script")
+    return agentflow::run_script(*system_clock(), {".", host::own_variables()}, std::cin, std::cout, std::cerr);
   const cli::Arguments arguments = cli::parse_arguments(typed);
   as_json = arguments.json();
   if (arguments.version) {

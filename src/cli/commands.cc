@@ -61,6 +61,7 @@ const std::vector<Command>& engine_commands() {
       {"serve", "", "Run the services and their API.", {}},
       {"worker", "", "Deliver events without an API, beside other processes (PostgreSQL).", {}},
       {"agent-run", "FOLDER", "Supervise one run of an agent; the server starts it.", {}},
+      {"agent-script", "", "Do what the lines of standard input say, as the agent named scripted does.", {}},
       {"sandbox-provider", "", "Run a payment provider that misbehaves as it is told, for trying orders out.", {}},
       {"demo booking",
        "",

@@ -58,9 +58,13 @@ void AgentflowTest::open() {
                                  .repositories = agentflow::git_repositories(env_, 60s),
                                  .agents = agentflow::supervised_agents(
                                      *clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"}),
-                                 .presets = {},
+                                 .presets = presets_,
                                  .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
                                  .agents_max = agents_max_,
+                                 .cost_max = options_.cost_max,
+                                 .workflow_time_max = options_.workflow_time_max,
+                                 .agents_per_machine = options_.agents_per_machine,
+                                 .agents_per_repository = options_.agents_per_repository,
                                  .greet_mcp_servers = false,
                                  .pause = rest});
   engine_->start();
@@ -163,7 +167,8 @@ void AgentflowTest::expect_nothing_left() {
     const auto place = folder_.path() / "flow" / part;
     EXPECT_TRUE(!std::filesystem::exists(place) || std::filesystem::is_empty(place)) << place;
   }
-  for (const char* table : {"flow_work", "flow_work_tree", "flow_space", "flow_report", "flow_checkpoint"})
+  for (const char* table :
+       {"flow_work", "flow_work_tree", "flow_space", "flow_report", "flow_checkpoint", "flow_usage"})
     EXPECT_EQ(rows("SELECT COUNT(*) FROM " + std::string(table)), 0) << table;
 }
 

@@ -59,6 +59,8 @@ class AgentflowTest : public testing::TestWithParam<Dialect> {
   std::shared_ptr<void> service_;
   std::unique_ptr<Engine> engine_;
   int agents_max_ = 8;
+  std::map<std::string, agentflow::Preset> presets_;
+  agentflow::Options options_;  // of what bounds agents: taken over at the next restart()
 
  private:
   void open();
