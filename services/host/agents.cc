@@ -50,17 +50,14 @@ class PresetTable {
     preset.cost_pattern = text("cost_pattern");
     preset.cost_json = text("cost_json");
     preset.cost_max = cost_max(preset);
-    preset.sandbox = truth("sandbox", preset.sandbox);
-    preset.network = truth("network", preset.network);
-    if (!preset.network && !preset.sandbox) refuse("has network = false, which needs sandbox = true");
     preset.restore_before_retry = truth("restore_before_retry", preset.restore_before_retry);
     return preset;
   }
 
  private:
-  static constexpr std::string_view kMembers[] = {
-      "command",   "variables", "timeout_seconds",      "output_max_bytes", "cost_pattern",
-      "cost_json", "cost_max",  "restore_before_retry", "sandbox",          "network"};
+  static constexpr std::string_view kMembers[] = {"command",          "variables",           "timeout_seconds",
+                                                  "output_max_bytes", "cost_pattern",        "cost_json",
+                                                  "cost_max",         "restore_before_retry"};
 
   [[noreturn]] void refuse(const std::string& what) const { refuse_preset(path_, name_, what); }
 

@@ -16,8 +16,6 @@ namespace skald::host {
 //   output_max_bytes = 10_000_000
 //   cost_json = "usage.total_cost"     # or cost_pattern = 'cost: \$([0-9.]+)'
 //   cost_max = 2.5
-//   sandbox = true
-//   network = false
 //   restore_before_retry = false
 // An empty path: none. Invalid (BAD_SETTING) says what is wrong where.
 std::map<std::string, agentflow::Preset> agent_presets(const std::string& path);

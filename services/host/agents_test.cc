@@ -36,8 +36,6 @@ timeout_seconds = 7
 output_max_bytes = 8192
 cost_pattern = 'cost: ([0-9.]+)'
 cost_max = 3
-sandbox = true
-network = false
 restore_before_retry = false
 )")
                           .at("mine");
@@ -47,8 +45,6 @@ restore_before_retry = false
   EXPECT_EQ(preset.output_max, 8192);
   EXPECT_EQ(preset.cost_pattern, "cost: ([0-9.]+)");
   EXPECT_EQ(preset.cost_max, 3);
-  EXPECT_TRUE(preset.sandbox);
-  EXPECT_FALSE(preset.network);
   EXPECT_FALSE(preset.restore_before_retry);
 }
 
@@ -57,8 +53,6 @@ TEST_F(AgentPresets, WhatIsNotSaidIsBoundedAllTheSame) {
   EXPECT_EQ(preset.timeout, 1h);
   EXPECT_EQ(preset.output_max, 64 << 20);
   EXPECT_EQ(preset.cost_max, 0);
-  EXPECT_TRUE(preset.network);
-  EXPECT_FALSE(preset.sandbox);
   EXPECT_TRUE(preset.restore_before_retry);
 }
 
@@ -74,8 +68,7 @@ TEST_F(AgentPresets, AWrongMemberIsRefusedWithItsFileItsAgentAndItsName) {
       {"cost_max = 1", "needs cost_pattern or cost_json"},
       {"cost_json = 'a'\ncost_max = -1", "cost_max"},
       {"cost_json = 'a'\ncost_max = nan", "cost_max"},
-      {"sandbox = 1", "sandbox"},
-      {"network = false", "needs sandbox"},
+      {"sandbox = true", "sandbox"},  // nothing is promised that is not kept
       {"restore_before_retry = 'no'", "restore_before_retry"},
       {"colour = 1", "colour"},
   };
