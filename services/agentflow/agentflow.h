@@ -35,7 +35,6 @@ struct Preset {
   std::string cost_pattern = {}, cost_json = {};  // how its output tells its cost (cost.h); one of them, or none
   double cost_max = 0;                            // of a task; 0: none
   std::int64_t output_max = 64 << 20;             // bytes that are kept of a task
-  bool sandbox = false, network = true;           // by bubblewrap (sandbox.h); `network` counts in a sandbox only
   bool restore_before_retry = true;  // an interrupted task finds the worktrees as they were when it began
 };
 
