@@ -26,8 +26,8 @@ def add_repository(server, folder):
     return server.post("/agentflow/gits", {"name": "repository", "path": str(folder)})["id"]
 
 
-@case("agentflow.agents_max", 1)
-def agentflow_agents_max(given):
+def two_agents(given):
+    """Whether the second of two agents of one repository has to wait."""
     server = given.serve(services="agentflow")
     git = add_repository(server, repository(given))
     gate = given.folder / "gate"
@@ -40,6 +40,44 @@ def agentflow_agents_max(given):
     for flow in flows:
         until(lambda: server.get(f"/agentflow/workflows/{flow}")["status"] == "COMPLETED", "the end of a workflow")
     return seen
+
+
+@case("agentflow.agents_max", 1)
+def agentflow_agents_max(given):
+    return two_agents(given)
+
+
+@case("agentflow.agents_per_machine", 1)
+def agentflow_agents_per_machine(given):
+    return two_agents(given)
+
+
+@case("agentflow.agents_per_repository", 1)
+def agentflow_agents_per_repository(given):
+    return two_agents(given)
+
+
+def scripted(given, script):
+    """How a workflow of one scripted task and one more ends."""
+    server = given.serve(services="agentflow")
+    git = add_repository(server, repository(given))
+    works = [{"name": "one", "tasks": [{"prompt": script}]}, {"name": "two", "tasks": [{"prompt": "say end"}]}]
+    flow = server.post("/agentflow/workflows", {"name": "flow", "agent": "scripted", "gitRefs": [{"gitId": git}],
+                                                "works": works})["id"]
+    server.post(f"/agentflow/workflows/{flow}/start", {})
+    path = f"/agentflow/workflows/{flow}"
+    until(lambda: server.get(path)["status"] in ("COMPLETED", "FAILED"), "the end of a workflow")
+    return server.get(path)
+
+
+@case("agentflow.cost_max", 1)
+def agentflow_cost_max(given):
+    return "LIMIT_REACHED" in scripted(given, "cost 2").get("error", "")
+
+
+@case("agentflow.workflow_time_max", "1s", waits=True)
+def agentflow_workflow_time_max(given):
+    return "LIMIT_REACHED" in scripted(given, "wait 2").get("error", "")
 
 
 @case("agentflow.agents", "…")

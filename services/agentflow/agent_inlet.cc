@@ -26,11 +26,13 @@ bool wait_for(skald::Duration longest, int own, int mail, std::span<const int> w
 
 }  // namespace
 
-AgentInlet::AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land, Wrote wrote)
+AgentInlet::AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land,
+                       SpendingWatch::RuleOf rule_of, Wrote wrote)
     : env_(env),
       agents_(agents),
       mailroom_(env, std::move(space_of)),
       land_(std::move(land)),
+      spending_(env.clock, agents, std::move(rule_of)),
       wrote_(std::move(wrote)) {}
 
 void AgentInlet::set_partitions(std::uint64_t mask) {
@@ -85,19 +87,45 @@ void AgentInlet::look_at(const std::string& run) {
   const auto view = agents_.look(run);
   if (!view) return drop(run);
   take_mail(run, *work_id);
-  if (!view->end) return;
-  const skald::Message message{{.id = "agent-ended/" + run,
+  const auto name = run_named(run);  // none: it answers a query, and its cost is not told
+  if (view->end) tell_end(*work_id, name, *view);
+  else if (name) tell_spending(*name, *view);
+}
+
+void AgentInlet::tell_end(const std::string& work_id, const std::optional<RunName>& name, const skald::RunView& run) {
+  AgentEnded ended{run.id, *run.end};
+  if (name) {
+    const auto spent = spending_.finish(*name, run);
+    if (!spent) return;
+    ended.cost = spent->cost, ended.milliseconds = spent->milliseconds;
+  }
+  const skald::Message message{{.id = "agent-ended/" + run.id,
                                 .type = std::string(kAgentEnded),
-                                .key = *work_id,
-                                .subject = *work_id,
-                                .payload = skald::to_json(AgentEnded{run, *view->end})},
+                                .key = work_id,
+                                .subject = work_id,
+                                .payload = skald::to_json(ended)},
                                "/agentflow/agents",
-                               view->end->at,
+                               run.end->at,
                                1,
                                false};
   land_(std::span(&message, 1));
-  drop(run);
-  landed_.insert(run);
+  drop(run.id);
+  landed_.insert(run.id);
+}
+
+void AgentInlet::tell_spending(const RunName& name, const skald::RunView& run) {
+  const auto spent = spending_.look(name, run);
+  if (!spent) return;
+  const skald::Message message{{.id = "agent-spent/" + run.id + "/" + std::to_string(spent->milliseconds),
+                                .type = std::string(kAgentSpent),
+                                .key = name.work_id,
+                                .subject = name.work_id,
+                                .payload = skald::to_json(AgentSpent{run.id, spent->cost, spent->milliseconds})},
+                               "/agentflow/agents",
+                               env_.clock.now(),
+                               1,
+                               false};
+  land_(std::span(&message, 1));
 }
 
 void AgentInlet::take_mail(const std::string& run, const std::string& work_id) {
@@ -112,6 +140,7 @@ void AgentInlet::take_mail(const std::string& run, const std::string& work_id) {
 void AgentInlet::drop(const std::string& run) {
   live_.erase(run);
   mailroom_.forget(run);
+  spending_.forget(run);
 }
 
 }  // namespace agentflow

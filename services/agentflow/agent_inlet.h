@@ -11,6 +11,7 @@
 
 #include "agentflow/agents.h"
 #include "agentflow/mailroom.h"
+#include "agentflow/spending.h"
 #include "skald/bus.h"
 
 namespace agentflow {
@@ -21,7 +22,8 @@ class AgentInlet final : public skald::Inlet {
   using Wrote = std::function<void()>;
   // What `agents` and `env` refer to outlives it. `wrote` is called when an agent may have written something, at most ten
   // times a second; it must not block or throw.
-  AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land, Wrote wrote = [] {});
+  AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land, SpendingWatch::RuleOf rule_of,
+             Wrote wrote);
 
   void set_partitions(std::uint64_t mask) override;
   void poll(skald::Duration wait, std::span<const int> wake = {}) override;
@@ -35,11 +37,14 @@ class AgentInlet final : public skald::Inlet {
   void look_at(const std::string& run);
   void take_mail(const std::string& run, const std::string& work_id);
   void drop(const std::string& run);
+  void tell_end(const std::string& work_id, const std::optional<RunName>& name, const skald::RunView& run);
+  void tell_spending(const RunName& name, const skald::RunView& run);
 
   skald::Env env_;
   Agents& agents_;
   Mailroom mailroom_;
   Land land_;
+  SpendingWatch spending_;
   Wrote wrote_;
   bool written_ = false;  // since `wrote_` was called
   skald::Instant told_at_{};

@@ -35,6 +35,10 @@ struct Preset {
   skald::Duration timeout = std::chrono::hours(1);
   OnQuestion on_question = OnQuestion::wait;  // what becomes of an agent that asks a person
   std::string question_pattern = {};  // of a last line of its output that is a question; see question_pattern.h
+  std::string cost_pattern = {}, cost_json = {};  // how its output tells its cost (cost.h); one of them, or none
+  double cost_max = 0;                            // of a task; 0: none
+  std::int64_t output_max = 64 << 20;             // bytes that are kept of a task
+  bool restore_before_retry = true;  // an interrupted task finds the worktrees as they were when it began
 };
 
 struct Options {
@@ -44,6 +48,10 @@ struct Options {
   std::map<std::string, Preset> presets;         // beside `shell`, which runs the task's text as a script
   skald::Variables variables = {};               // of this process, for the allow-list of presets
   int agents_max = 8;                            // at once, in all
+  double cost_max = 0;                           // of a workflow that has no limit of its own; 0: none
+  skald::Duration workflow_time_max = {};        // the same of the time that its agents run; 0: none
+  int agents_per_machine = 0;                    // at once, of those that share `folder`; 0: agents_max alone counts
+  int agents_per_repository = 0;                 // at once, by the first repository of their workflow; 0: the same
   bool greet_mcp_servers = true;
   std::vector<std::string> own_mcp = {};  // the command of our own MCP server, `skald mcp`; empty: agents have none
   skald::Pause pause = {};

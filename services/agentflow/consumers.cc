@@ -2,6 +2,7 @@
 // it looks at the state before it changes anything.
 #include "agentflow/events.h"
 #include "agentflow/listing.h"
+#include "agentflow/spending.h"
 #include "agentflow/task_end.h"
 #include "agentflow/trees.h"
 
@@ -159,6 +160,7 @@ void add_consumers(const FlowHandle& flow) {
   hear(kTreeStatusChanged, without_flow(note_tree_status));
   hear(kAgentStarted, note_agent);
   hear(kAgentEnded, end_task);
+  hear(kAgentSpent, note_spending);
   hear(kAgentError, without_flow(fail_work));
   hear(kTaskCompleted, begin_next_task);
   for (const std::string_view type :

@@ -68,12 +68,14 @@ WorkflowView create_workflow(const Flow& flow, Transaction& tx, const NewWorkflo
   check(plan);
   refuse_unknown(tx, plan);
   refuse_unknown_agents(flow, plan);
+  if (asked.limits) check(*asked.limits);
   Workflow workflow{.id = skald::make_id(tx.now(), flow.env.random),
                     .name = asked.name,
                     .agent = plan.agent.value_or(kShell),
                     .git_refs = as_column(plan.git_refs),
                     .error = {},
                     .saga_id = {},
+                    .limits = asked.limits ? std::optional(skald::to_json(*asked.limits)) : std::nullopt,
                     .created_at = tx.now(),
                     .updated_at = tx.now(),
                     .version = 0};

@@ -24,7 +24,8 @@ inline constexpr std::string_view kGitCreated = "agentflow.git-created", kGitDel
                                   kWorkflowCancelled = "agentflow.workflow-cancelled",
                                   kWorkflowDeleted = "agentflow.workflow-deleted",
                                   kGitRefsUpdated = "agentflow.workflow-git-refs-updated",
-                                  kWorkStarted = "agentflow.work-started",
+                                  kWorkflowNearLimit = "agentflow.workflow-near-limit",
+                                  kAgentSpent = "agentflow.agent-spent", kWorkStarted = "agentflow.work-started",
                                   kWorkStatusChanged = "agentflow.work-status-changed",
                                   kWorkCompleted = "agentflow.work-completed",
                                   kTreeCreated = "agentflow.work-tree-created",
@@ -72,8 +73,18 @@ BOOST_DESCRIBE_STRUCT(TaskEvent, (), (workflow_id, work_id, n, run, error))
 struct AgentEnded {
   std::string run;
   skald::RunEnd end;
+  std::optional<double> cost = {};
+  std::optional<std::int64_t> milliseconds = {};
 };
-BOOST_DESCRIBE_STRUCT(AgentEnded, (), (run, end))
+BOOST_DESCRIBE_STRUCT(AgentEnded, (), (run, end, cost, milliseconds))
+
+// By the inlet of agents: what a run has used so far.
+struct AgentSpent {
+  std::string run;
+  std::optional<double> cost;
+  std::int64_t milliseconds = 0;
+};
+BOOST_DESCRIBE_STRUCT(AgentSpent, (), (run, cost, milliseconds))
 
 // By the inlet of agents, too: a request in the mailbox of a run.
 struct AgentSaid {

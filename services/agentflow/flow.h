@@ -87,6 +87,7 @@ void add_modify_path(const FlowHandle& flow, skald::Router& router);
 void add_work_paths(const FlowHandle& flow, skald::Router& router);
 void add_question_paths(const FlowHandle& flow, skald::Router& router);
 void add_query_paths(const FlowHandle& flow, skald::Router& router);
+void add_agents_path(const FlowHandle& flow, skald::Router& router);
 void add_checkpoint_paths(const FlowHandle& flow, skald::Router& router);
 void add_integrate_path(const FlowHandle& flow, skald::Router& router);
 void add_story_paths(const FlowHandle& flow, skald::Router& router);

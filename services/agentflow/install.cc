@@ -18,7 +18,7 @@ Sagas make_sagas(const OutsideHandle& outside, skald::Database& db) {
   const skald::Saga<NextWork> next = next_saga(settle);
   return {.start = start_saga(outside),
           .pause = pause_saga(outside),
-          .resume = resume_saga(),
+          .resume = resume_saga(outside),
           .cancel = cancel_saga(outside),
           .remove = delete_saga(outside),
           .release = release_saga(),
@@ -81,6 +81,10 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   installed->inlet = std::make_unique<AgentInlet>(
       env, outside->agents(), [flow](const std::string& work_id) { return space_of_work(*flow, work_id); },
       [&engine](std::span<const skald::Message> messages) { engine.land(messages); },
+      [flow](const RunName& run) {
+        return flow->db().read_result(
+            [&](skald::Transaction& tx) { return spending_rule(flow->outside->options, tx, run); });
+      },
       [outside] { outside->options.publish(kOutputTopic); });
   engine.receive(*installed->inlet);
   add_git_paths(flow, router);
@@ -91,6 +95,7 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   add_work_paths(flow, router);
   add_question_paths(flow, router);
   add_query_paths(flow, router);
+  add_agents_path(flow, router);
   add_checkpoint_paths(flow, router);
   add_integrate_path(flow, router);
   add_diff_path(flow, router);

@@ -8,10 +8,8 @@ constexpr std::string_view kAlways[] = {"PATH", "HOME", "LANG", "LC_ALL", "TZ", 
 }  // namespace
 
 const Preset& preset_of(const Options& options, const std::string& name) {
-  static const Preset shell{.argv = {"sh", "-eu", "-s"}};
-  if (const auto found = options.presets.find(name); found != options.presets.end()) return found->second;
-  if (name == "shell") return shell;
-  std::string known = "shell";
+  if (const Preset* const found = find_preset(options, name)) return *found;
+  std::string known = "shell, scripted";
   for (const auto& [other, preset] : options.presets) known += ", " + other;
   throw skald::Refused("NO_SUCH_AGENT", "there is no agent " + name + "; this server has " + known);
 }
@@ -20,7 +18,8 @@ namespace {
 
 // An agent that runs for the second time is told so: what it finds may be half of its own work.
 std::string prompt_for(const Assignment& assignment) {
-  if (assignment.attempt <= 1 || assignment.agent == "shell") return assignment.prompt;
+  if (assignment.attempt <= 1 || assignment.agent == "shell" || assignment.agent == "scripted")
+    return assignment.prompt;
   return assignment.prompt +
          "\n\nThis is a second try: the first was interrupted, and what it left may lie in the working folder.";
 }
@@ -43,8 +42,16 @@ std::string filled(const std::string& word, const std::map<std::string, std::str
 
 }  // namespace
 
-bool has_preset(const Options& options, const std::string& name) {
-  return name == "shell" || options.presets.contains(name);
+bool has_preset(const Options& options, const std::string& name) { return find_preset(options, name) != nullptr; }
+
+const Preset* find_preset(const Options& options, const std::string& name) {
+  // The supervisor is this program, and so is what it is when it starts an agent.
+  static const std::map<std::string, Preset> shipped = {
+      {"shell", {.argv = {"sh", "-eu", "-s"}}},
+      {"scripted", {.argv = {"/proc/self/exe", "agent-script"}, .cost_pattern = "^cost: ([0-9.]+)$"}}};
+  if (const auto found = options.presets.find(name); found != options.presets.end()) return &found->second;
+  const auto found = shipped.find(name);
+  return found == shipped.end() ? nullptr : &found->second;
 }
 
 skald::RunSpec spec_of(const Options& options, const Assignment& assignment) {
@@ -52,7 +59,11 @@ skald::RunSpec spec_of(const Options& options, const Assignment& assignment) {
   const std::string prompt = prompt_for(assignment);
   const std::map<std::string, std::string> values = {
       {"prompt", prompt}, {"space", assignment.space}, {"mcp", assignment.mcp_file}};
-  skald::RunSpec spec{.id = assignment.run, .argv = {}, .folder = assignment.folder, .timeout = preset.timeout};
+  skald::RunSpec spec{.id = assignment.run,
+                      .argv = {},
+                      .folder = assignment.folder,
+                      .timeout = preset.timeout,
+                      .output_max = preset.output_max};
   bool told = false;
   for (const std::string& word : preset.argv) {
     told = told || word.find("{prompt}") != word.npos;

@@ -13,6 +13,7 @@ struct Assignment {
 };
 
 bool has_preset(const Options& options, const std::string& name);
+const Preset* find_preset(const Options& options, const std::string& name);  // null: there is none
 
 const Preset& preset_of(const Options& options, const std::string& name);  // Refused, as spec_of()
 

@@ -1,5 +1,6 @@
 #include "agentflow/queries.h"
 
+#include "agentflow/agent_places.h"
 #include "agentflow/events.h"
 #include "agentflow/task_end.h"
 #include "skald/text.h"
@@ -65,8 +66,9 @@ void respond(Transaction& tx, const std::string& query_id, const std::string& an
 }
 
 void end_query(const Flow& flow, Transaction& tx, const std::string& run, const skald::RunEnd& end) {
-  flow.engine.sagas().freed(tx, "agents", "all");
   const auto query = tx.find<Query>(query_of_run(run).value_or(""));
+  free_places(tx, query ? query->workflow_id : "",
+              [&](const std::string& kind, const std::string& name) { flow.engine.sagas().freed(tx, kind, name); });
   if (!query || query->status != QueryStatus::RUNNING || query->run != run) return;
   if (end.outcome == skald::RunOutcome::FINISHED) return respond(tx, query->id, end_of_output(flow, run));
   const Query now = skald::change<Query>(tx, query->id, [&](Query& row) {

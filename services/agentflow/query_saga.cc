@@ -1,4 +1,5 @@
 // Asking an agent: the one that runs finds the query in its mailbox; where none does, a new one is started for it.
+#include "agentflow/agent_places.h"
 #include "agentflow/mailbox.h"
 #include "agentflow/mcp_file.h"
 #include "agentflow/presets.h"
@@ -40,7 +41,7 @@ void choose_agent(const Outside& outside, Local& step, AskAgent& ask) {
   }
   const Workflow workflow = skald::found<Workflow>(step.tx(), ask.workflow_id);
   if (workflow.status == WorkflowStatus::DELETING) return;
-  take_place(outside, step.tx());
+  refuse_without_place(outside, step.tx(), workflow);
   ask.run = query->id + ".1";
   ask.agent = agent_of(*work, workflow);
   ask.mcp_servers = in_column<Ids>(work->mcp_server_refs);
@@ -62,7 +63,8 @@ void fail_query(Local& step, AskAgent& ask) {
     row.error = why ? why->code + ": " + why->message : "it was given up by an operator";
     row.answered_at = step->now();
   });
-  step.freed("agents", "all");
+  free_places(step.tx(), ask.workflow_id,
+              [&](const std::string& kind, const std::string& name) { step.freed(kind, name); });
 }
 
 // Nothing where the query has been stopped with its workflow meanwhile.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agentflow/limits.h"
 #include "agentflow/repositories.h"
 #include "agentflow/states.h"
 #include "skald/json.h"
@@ -126,12 +127,15 @@ struct Workflow {
   std::optional<std::string> saga_id;  // the last one that moved it
   std::optional<std::string> integration = {};  // an IntegrationNote
   std::optional<std::string> modification = {};  // a ModificationNote
+  std::optional<std::string> limits = {};       // WorkflowLimits
+  std::optional<std::string> warning = {};      // a limit is near
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(Workflow, (),
                       (id, name, agent, status, git_refs, work_ids, work_statuses, work_tree_statuses, error,
-                       cancel_wanted, saga_id, integration, modification, created_at, updated_at, version))
+                       cancel_wanted, saga_id, integration, modification, limits, warning, created_at, updated_at,
+                       version))
 
 struct Task {
   int n = 1;
@@ -144,9 +148,11 @@ struct Task {
   std::optional<int> exit_code = {};
   std::optional<std::string> error = {};
   std::optional<skald::Time> started_at = {}, finished_at = {};
+  std::optional<double> cost = {};  // of all its runs; filled in when it is shown (usage.h)
 };
 BOOST_DESCRIBE_STRUCT(Task, (),
-                      (n, prompt, agent, status, attempt, run, outcome, exit_code, error, started_at, finished_at))
+                      (n, prompt, agent, status, attempt, run, outcome, exit_code, error, started_at, finished_at,
+                       cost))
 using Tasks = std::vector<Task>;
 
 struct Work {

@@ -1,11 +1,14 @@
 // Running a task: one process of an agent, under a supervisor that outlives this one. Its end comes as an event.
+#include "agentflow/agent_places.h"
 #include "agentflow/brief.h"
+#include "agentflow/checkpoints.h"
 #include "agentflow/events.h"
 #include "agentflow/mcp_file.h"
 #include "agentflow/presets.h"
 #include "agentflow/questions.h"
 #include "agentflow/task_end.h"
 #include "agentflow/use.h"
+#include "agentflow/walk.h"
 
 namespace agentflow {
 namespace {
@@ -13,8 +16,6 @@ namespace {
 using skald::Guard;
 using skald::Local;
 using skald::Remote;
-
-constexpr std::chrono::hours kWaitForAgent{24 * 7};  // for one of the places of agents_max
 
 // Whether it is still to run: the work may have been stopped, or the task have begun, since this was asked for.
 bool is_due(const std::optional<Work>& work, int n) {
@@ -27,14 +28,15 @@ bool is_due(const std::optional<Work>& work, int n) {
 void assign(const Outside& outside, Local& step, RunTask& run) {
   run.run.clear();
   if (!is_due(step->find<Work>(run.work_id), run.n) || waits_for_answer(step.tx(), run.work_id, run.n)) return;
-  take_place(outside, step.tx());
   const Workflow workflow = skald::found<Workflow>(step.tx(), run.workflow_id);
+  refuse_without_place(outside, step.tx(), workflow);
   const Work work = skald::change<Work>(step.tx(), run.work_id, [&](Work& row) {
     row.agent_status = AgentStatus::STARTING;
     edit<Tasks>(row.tasks, [&](Tasks& tasks) {
       Task& task = *std::ranges::find(tasks, run.n, &Task::n);
       task.status = TaskStatus::RUNNING;
       run.attempt = ++task.attempt;
+      run.interrupted = task.outcome == skald::RunOutcome::INTERRUPTED;
       task.run = run.work_id + "." + std::to_string(run.n) + "." + std::to_string(task.attempt);
       task.outcome.reset(), task.exit_code.reset(), task.error.reset(), task.finished_at.reset();
       task.started_at = step->now();
@@ -44,6 +46,9 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
   run.attempt -= runs_that_asked(step.tx(), run.work_id, run.n);
   run.prompt = with_answers(run.prompt, answered_questions(step.tx(), run.work_id, run.n), run.agent == "shell");
   run.space = outside.space_of(run.workflow_id);
+  const Preset* const preset = find_preset(outside.options, run.agent);
+  run.trees.clear();
+  if (preset != nullptr && preset->restore_before_retry) run.trees = ready_trees(step.tx(), run.workflow_id);
   run.mcp_servers = in_column<Ids>(work.mcp_server_refs);
   run.folder = work.folder.value_or(run.space);
 }
@@ -66,7 +71,8 @@ void fail_task(Local& step, RunTask& run) {
     if (failed) row.agent_status = AgentStatus::ERROR;
   });
   if (failed) say(step.tx(), kAgentError, work, *failed);
-  step.freed("agents", "all");
+  free_places(step.tx(), run.workflow_id,
+              [&](const std::string& kind, const std::string& name) { step.freed(kind, name); });
 }
 
 // Whether the work still runs this attempt. It may have been stopped since it was assigned, and who stopped it found
@@ -79,6 +85,25 @@ bool is_wanted(skald::Database& db, const RunTask& run) {
     const auto task = std::ranges::find(tasks, run.n, &Task::n);
     return task != tasks.end() && task->run == run.run;
   });
+}
+
+// The worktrees as this run finds them are kept under its name. What an interrupted run has left in them is removed
+// before: they become what they were when that one began, works and tasks before it included. Each call of git finds
+// done what is done, and nothing has begun yet that a repetition could disturb.
+void prepare(Outside& outside, skald::Database& db, RunTask& run, skald::Duration patience) {
+  if (!is_wanted(db, run)) return;
+  RunName name = run_named(run.run).value();
+  --name.attempt;
+  const std::string before = to_text(name);
+  if (name.attempt > 0) end_run(outside, before, patience);
+  for (TreePlan& tree : run.trees)
+    ask_git([&] {
+      if (run.interrupted) {
+        take_checkpoint(outside, run.workflow_id, before, tree);  // it is there, and stays what it was
+        outside.options.repositories->restore_checkpoint({tree.repository, tree.path, tree.branch}, tree.commit);
+      }
+      take_checkpoint(outside, run.workflow_id, run.run, tree);
+    });
 }
 
 void launch(Outside& outside, skald::Database& db, const RunTask& run) {
@@ -110,15 +135,6 @@ void announce_start(Local& step, RunTask& run) {
 
 }  // namespace
 
-void take_place(const Outside& outside, skald::Transaction& tx) {
-  constexpr std::string_view kAtWork =
-      "SELECT (SELECT COUNT(*) FROM flow_work WHERE status = 'RUNNING' AND agent_status IN ('STARTING', 'RUNNING')) + "
-      "(SELECT COUNT(*) FROM flow_query WHERE status = 'RUNNING')";
-  if (tx.query(kAtWork).get<std::int64_t>(0, 0) >= outside.options.agents_max)
-    throw skald::Busy("AGENTS_BUSY", "as many agents run as may at once (agentflow.agents_max)", {},
-                      skald::Shortage{"agents", "all", kWaitForAgent});
-}
-
 skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db) {
   const auto runs = [](const RunTask& run) { return !run.run.empty(); };
   return skald::Saga<RunTask>("agentflow.task")
@@ -126,6 +142,11 @@ skald::Saga<RunTask> task_saga(const OutsideHandle& outside, skald::Database& db
       .undo(fail_task)
       .writes("work", Guard::idempotency_key)  // the run's name: another attempt is left alone
       .reads("plan")
+      .remote("prepare", [outside, &db](Remote& step, RunTask& run) { prepare(*outside, db, run, step.timeout()); })
+      .nothing_to_undo()
+      .when(runs)
+      .retry(3, 500ms)
+      .timeout(120s)
       .remote("launch", [outside, &db](Remote&, RunTask& run) { launch(*outside, db, run); })
       .undo([outside](Remote&, RunTask& run) { outside->agents().stop(run.run, "its task was given up"); })
       .when(runs)

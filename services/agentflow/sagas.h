@@ -49,8 +49,9 @@ struct WorkflowWalk {
   std::vector<Use> works = {}, gits = {}, mcp_servers = {};
   std::vector<std::string> runs = {};  // of agents that may live
   std::vector<TreePlan> trees = {};
+  std::optional<WorkflowLimits> limits = {};  // that it is resumed with
 };
-BOOST_DESCRIBE_STRUCT(WorkflowWalk, (), (workflow_id, works, gits, mcp_servers, runs, trees))
+BOOST_DESCRIBE_STRUCT(WorkflowWalk, (), (workflow_id, works, gits, mcp_servers, runs, trees, limits))
 
 struct SettleTrees {
   std::string workflow_id;
@@ -103,8 +104,12 @@ struct RunTask {
   std::string agent = {}, prompt = {}, folder = {}, space = {};
   int attempt = 0;
   Ids mcp_servers = {};
+  std::vector<TreePlan> trees = {};  // that are kept as this run finds them; empty: its preset does not want it
+  bool interrupted = false;  // the run before: its traces are removed first
 };
-BOOST_DESCRIBE_STRUCT(RunTask, (), (workflow_id, work_id, n, run, agent, prompt, folder, space, attempt, mcp_servers))
+BOOST_DESCRIBE_STRUCT(RunTask, (),
+                      (workflow_id, work_id, n, run, agent, prompt, folder, space, attempt, mcp_servers, trees,
+                       interrupted))
 
 // A checkpoint by hand.
 struct TakeCheckpoint {
@@ -185,7 +190,7 @@ using OutsideHandle = std::shared_ptr<Outside>;
 
 skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside);
 skald::Saga<WorkflowWalk> pause_saga(const OutsideHandle& outside);
-skald::Saga<WorkflowWalk> resume_saga();
+skald::Saga<WorkflowWalk> resume_saga(const OutsideHandle& outside);
 skald::Saga<WorkflowWalk> cancel_saga(const OutsideHandle& outside);
 skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside);
 skald::Saga<WorkflowWalk> release_saga();

@@ -72,6 +72,15 @@ constexpr const char* kAsking = R"sql(
   CREATE TABLE flow_mailbox (
     run TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, heard BIGINT NOT NULL, version BIGINT NOT NULL);
   CREATE INDEX flow_mailbox_workflow ON flow_mailbox (workflow_id))sql";
+constexpr const char* kBounds = R"sql(
+  ALTER TABLE flow_workflow ADD COLUMN limits TEXT;
+  ALTER TABLE flow_workflow ADD COLUMN warning TEXT;
+  CREATE TABLE flow_usage (
+    run TEXT PRIMARY KEY, workflow_id TEXT NOT NULL, work_id TEXT NOT NULL, task BIGINT NOT NULL, micros BIGINT,
+    milliseconds BIGINT NOT NULL, version BIGINT NOT NULL);
+  CREATE INDEX flow_usage_workflow ON flow_usage (workflow_id);
+  CREATE INDEX flow_usage_work ON flow_usage (work_id);
+  CREATE INDEX flow_work_agent ON flow_work (agent_status))sql";
 
 }  // namespace
 
@@ -81,6 +90,7 @@ std::span<const skald::Migration> migrations() {
       skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""},
       skald::Migration{.version = 3, .name = "questions and queries", .sql = kAsking, .postgres_sql = ""},
       skald::Migration{.version = 4, .name = "what happened", .sql = kHistory, .postgres_sql = ""},
+      skald::Migration{.version = 5, .name = "bounds", .sql = kBounds, .postgres_sql = ""},
       skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""}};
   return steps;
 }

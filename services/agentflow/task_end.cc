@@ -2,9 +2,11 @@
 
 #include <charconv>
 
+#include "agentflow/agent_places.h"
 #include "agentflow/events.h"
 #include "agentflow/queries.h"
 #include "agentflow/questions.h"
+#include "agentflow/usage.h"
 
 namespace agentflow {
 namespace {
@@ -71,6 +73,24 @@ Ending end_badly(Work& work, const RunName& run, const skald::RunEnd& end, int a
   return ending;
 }
 
+// At a limit of the workflow no task begins: the one that would is failed in its place.
+bool refuse_beyond_limits(const Flow& flow, Transaction& tx, const Work& work, int n) {
+  const auto workflow = tx.find<Workflow>(work.workflow_id);
+  const auto why = workflow ? out_of_bounds(flow.outside->options, tx, *workflow) : std::nullopt;
+  if (!why) return false;
+  std::optional<Task> failed;
+  const Work now = skald::change<Work>(tx, work.id, [&](Work& row) {
+    edit<Tasks>(row.tasks, [&](Tasks& tasks) {
+      Task& task = *std::ranges::find(tasks, n, &Task::n);
+      task.status = TaskStatus::FAILED;
+      task.error = *why;
+      failed = task;
+    });
+  });
+  say(tx, kAgentError, now, *failed);
+  return true;
+}
+
 bool runs_well(const Work& work, const RunName& run) {
   const Tasks tasks = in_column<Tasks>(work.tasks);
   const auto task = std::ranges::find(tasks, run.n, &Task::n);
@@ -112,12 +132,34 @@ std::optional<std::string> work_of_run(std::string_view run) {
   return query ? std::optional(query->substr(0, query->rfind('.'))) : std::nullopt;
 }
 
+std::string to_text(const RunName& run) {
+  return run.work_id + "." + std::to_string(run.n) + "." + std::to_string(run.attempt);
+}
+
+bool fail_running_task(Transaction& tx, const Work& work, const RunName& run, const std::string& why) {
+  std::optional<Task> failed;
+  const Work now = skald::change<Work>(tx, work.id, [&](Work& row) {
+    failed.reset();
+    if (row.status != WorkStatus::RUNNING) return;
+    with_task(row, run, [&](Task& task) {
+      if (task.status != TaskStatus::RUNNING) return;
+      task.status = TaskStatus::FAILED;
+      task.error = why;
+      failed = task;
+    });
+    if (failed) row.agent_status = AgentStatus::STOPPING;
+  });
+  if (failed) say(tx, kAgentError, now, *failed);
+  return failed.has_value();
+}
+
 void begin_task(const Flow& flow, Transaction& tx, const std::string& work_id) {
   const auto work = tx.find<Work>(work_id);
   if (!work || work->status != WorkStatus::RUNNING) return;
   const Tasks tasks = in_column<Tasks>(work->tasks);
   const auto task = std::ranges::find(tasks, TaskStatus::PENDING, &Task::status);
   if (task == tasks.end()) return;
+  if (refuse_beyond_limits(flow, tx, *work, task->n)) return;
   flow.engine.sagas().start_in(
       tx, flow.sagas.task, RunTask{.workflow_id = work->workflow_id, .work_id = work->id, .n = task->n},
       {.key = work->id + "." + std::to_string(task->n) + "." + std::to_string(task->attempt + 1)});
@@ -157,7 +199,12 @@ void end_task(const Flow& flow, Transaction& tx, const skald::Message& message) 
   const auto run = run_named(ended.run);
   const auto work = run ? tx.find<Work>(run->work_id) : std::nullopt;
   if (!work) return;
-  flow.engine.sagas().freed(tx, "agents", "all");
+  free_places(tx, work->workflow_id,
+              [&](const std::string& kind, const std::string& name) { flow.engine.sagas().freed(tx, kind, name); });
+  if (ended.milliseconds) {
+    note_usage(tx, usage_row(*work, *run, ended.cost, *ended.milliseconds));
+    warn_near_limit(flow.outside->options, tx, work->workflow_id);
+  }
   if (ended.end.outcome == skald::RunOutcome::FINISHED && runs_well(*work, *run))
     note_question_in_output(flow, tx, *work, run->n, ended.run);
   withdraw_questions_of_run(tx, ended.run, runs_well(*work, *run));

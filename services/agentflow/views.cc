@@ -1,6 +1,7 @@
 #include "agentflow/views.h"
 
 #include "agentflow/flow.h"
+#include "agentflow/usage.h"
 
 namespace agentflow {
 
@@ -66,11 +67,19 @@ WorkflowView view_of(skald::Transaction& tx, const Workflow& workflow) {
                    .saga_id = workflow.saga_id,
                    .integration = {},
                    .modification = {},
+                   .limits = {},
+                   .warning = workflow.warning,
+                   .cost = {},
+                   .seconds = 0,
                    .created_at = workflow.created_at,
                    .updated_at = workflow.updated_at,
                    .version = workflow.version};
   if (workflow.integration) out.integration = skald::from_json<IntegrationNote>(*workflow.integration);
   if (workflow.modification) out.modification = skald::from_json<ModificationNote>(*workflow.modification);
+  if (workflow.limits) out.limits = skald::from_json<WorkflowLimits>(*workflow.limits);
+  const Usage usage = usage_of(tx, workflow.id);
+  out.cost = usage.cost;
+  out.seconds = static_cast<double>(usage.milliseconds) / 1e3;
   for (const Work& work : works_of(tx, workflow.id)) out.works.push_back({work.id, work.name, work.status});
   for (const WorkTree& tree : trees_of(tx, workflow.id))
     out.work_trees.push_back({tree.git_id, tree.branch, tree.path, tree.status, tree.error});

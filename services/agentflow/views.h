@@ -62,8 +62,14 @@ struct NewWorkflow {
   std::optional<std::string> template_id = {}, agent = {};
   std::optional<std::vector<GitRef>> git_refs = {};
   std::optional<std::vector<NewWork>> works = {};
+  std::optional<WorkflowLimits> limits = {};
 };
-BOOST_DESCRIBE_STRUCT(NewWorkflow, (), (name, template_id, agent, git_refs, works))
+BOOST_DESCRIBE_STRUCT(NewWorkflow, (), (name, template_id, agent, git_refs, works, limits))
+
+struct Resumption {
+  std::optional<WorkflowLimits> limits;
+};
+BOOST_DESCRIBE_STRUCT(Resumption, (), (limits))
 
 struct Instance {
   std::string name;
@@ -126,12 +132,16 @@ struct WorkflowView {
   std::optional<std::string> space, error, saga_id;
   std::optional<IntegrationNote> integration;
   std::optional<ModificationNote> modification;
+  std::optional<WorkflowLimits> limits;
+  std::optional<std::string> warning;  // a limit is near
+  std::optional<double> cost;          // as far as its agents have told
+  double seconds = 0;                  // that its agents ran
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(WorkflowView, (),
                       (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id,
-                       integration, modification, created_at, updated_at, version))
+                       integration, modification, limits, warning, cost, seconds, created_at, updated_at, version))
 
 struct OpenQuestion {
   std::string id, text;
@@ -150,10 +160,11 @@ struct WorkView {
   Tasks tasks;
   std::optional<OpenQuestion> question;  // that it waits for, or the first of several
   std::int64_t version = 0;
+  std::optional<double> cost = {};  // as far as its agents have told
 };
 BOOST_DESCRIBE_STRUCT(WorkView, (),
                       (id, workflow_id, name, order, status, agent_status, error, mcp_server_refs, wants_report, tasks,
-                       question, version))
+                       question, version, cost))
 
 struct CheckpointView {
   std::string id;

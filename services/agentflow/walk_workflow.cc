@@ -2,6 +2,7 @@
 #include "agentflow/events.h"
 #include "agentflow/queries.h"
 #include "agentflow/questions.h"
+#include "agentflow/usage.h"
 #include "agentflow/use.h"
 #include "agentflow/walk.h"
 
@@ -66,16 +67,16 @@ void reset_work(Local& step, WorkflowWalk& walk, Use& work) {
   });
 }
 
-// Says so to the agent that runs and looks until it is gone. One that is just being launched never begins.
-void end_run(Outside& outside, const std::string& run, skald::Duration patience) {
-  const skald::Instant end = outside.env.clock.steady() + patience;
-  for (outside.agents().prevent(run, "its work was stopped");;) {
-    const auto seen = outside.agents().look(run);
-    if (!seen || seen->end) return;
-    if (outside.env.clock.steady() >= end)
-      throw skald::Unavailable("AGENT_LIVES", "an agent was told to end and still runs: " + run);
-    outside.options.pause(kLook);
-  }
+WorkflowLimits limits_after(const Workflow& workflow, const WorkflowWalk& walk) {
+  const auto own = workflow.limits ? skald::from_json<WorkflowLimits>(*workflow.limits) : WorkflowLimits{};
+  return merged(own, walk.limits.value_or(WorkflowLimits{}));
+}
+
+// A workflow at its limit would fail again at once.
+void refuse_at_limit(const Outside& outside, Local& step, Workflow workflow, const WorkflowWalk& walk) {
+  workflow.limits = skald::to_json(limits_after(workflow, walk));
+  if (const auto why = out_of_bounds(outside.options, step.tx(), workflow))
+    throw skald::Refused("LIMIT_REACHED", why->substr(why->find(' ') + 1));
 }
 
 auto into(WorkflowMove how) {
@@ -83,7 +84,9 @@ auto into(WorkflowMove how) {
     const Workflow workflow = move(step.tx(), walk.workflow_id, how, [&](Workflow& row) {
       row.saga_id = step.saga_id();
       row.cancel_wanted = false;
-      if (how == WorkflowMove::resume) row.error.reset();
+      if (how != WorkflowMove::resume) return;
+      row.error.reset();
+      if (walk.limits) row.limits = skald::to_json(limits_after(row, walk)), row.warning.reset();
     });
     walk.works.clear(), walk.runs.clear();
     for (const std::string& id : in_column<Ids>(workflow.work_ids)) walk.works.push_back({id});
@@ -97,6 +100,17 @@ void note_runs(const Work& work, std::vector<std::string>& runs) {
   for (const Task& task : in_column<Tasks>(work.tasks))
     for (int attempt = 1; attempt <= task.attempt; ++attempt)
       runs.push_back(work.id + "." + std::to_string(task.n) + "." + std::to_string(attempt));
+}
+
+void end_run(Outside& outside, const std::string& run, skald::Duration patience) {
+  const skald::Instant end = outside.env.clock.steady() + patience;
+  for (outside.agents().prevent(run, "its work was stopped");;) {
+    const auto seen = outside.agents().look(run);
+    if (!seen || seen->end) return;
+    if (outside.env.clock.steady() >= end)
+      throw skald::Unavailable("AGENT_LIVES", "an agent was told to end and still runs: " + run);
+    outside.options.pause(kLook);
+  }
 }
 
 void add_stop(skald::Saga<WorkflowWalk>& saga, const OutsideHandle& outside) {
@@ -131,12 +145,13 @@ skald::Saga<WorkflowWalk> pause_saga(const OutsideHandle& outside) {
 }
 
 // The works first: whoever hears of the resumption finds them as they are to be.
-skald::Saga<WorkflowWalk> resume_saga() {
+skald::Saga<WorkflowWalk> resume_saga(const OutsideHandle& outside) {
   return skald::Saga<WorkflowWalk>("agentflow.resume")
       .local("look",
-             [](Local& step, WorkflowWalk& walk) {
+             [outside](Local& step, WorkflowWalk& walk) {
                const Workflow workflow = skald::found<Workflow>(step.tx(), walk.workflow_id);
                if (!allows(workflow.status, WorkflowMove::resume)) refuse(workflow.status, WorkflowMove::resume);
+               refuse_at_limit(*outside, step, workflow, walk);
                walk.works.clear();
                for (const std::string& id : in_column<Ids>(workflow.work_ids)) walk.works.push_back({id});
              })

@@ -1,9 +1,9 @@
-// GET /agentflow/works/{id} · POST …/{id}/tasks/{n}/complete · GET …/{id}/report, …/{id}/tasks/{n}/output ·
-// GET /agentflow/agents
+// GET /agentflow/works/{id} · POST …/{id}/tasks/{n}/complete · GET …/{id}/report, …/{id}/tasks/{n}/output
 #include "agentflow/events.h"
 #include "agentflow/listing.h"
 #include "agentflow/presets.h"
 #include "agentflow/task_end.h"
+#include "agentflow/usage.h"
 #include "agentflow/views.h"
 
 namespace agentflow {
@@ -21,21 +21,6 @@ struct ReportView {
   std::optional<std::string> body;
 };
 BOOST_DESCRIBE_STRUCT(ReportView, (), (work_id, body))
-
-struct AgentView {
-  std::string run, work_id;
-  int n = 0;
-  std::int64_t pid = 0;
-  std::optional<skald::Time> started_at;
-  std::int64_t output_bytes = 0;
-};
-BOOST_DESCRIBE_STRUCT(AgentView, (), (run, work_id, n, pid, started_at, output_bytes))
-
-struct AgentsView {
-  std::vector<std::string> presets;
-  std::vector<AgentView> running;
-};
-BOOST_DESCRIBE_STRUCT(AgentsView, (), (presets, running))
 
 Work work_named(Transaction& tx, const Request& request) {
   auto work = tx.find<Work>(request.param("id"));
@@ -64,7 +49,7 @@ Response complete(const Flow& flow, const Request& request, Transaction& tx) {
   if (done && task.run)
     flow.engine.sagas().start_in(tx, flow.sagas.stop, StopAgent{*task.run, "its task was completed by word"},
                                  {.key = *task.run});
-  return Response::json(200, view_of(tx, skald::found<Work>(tx, work.id)));
+  return Response::json(200, with_usage(tx, view_of(tx, skald::found<Work>(tx, work.id))));
 }
 
 std::int64_t offset_of(const Request& request) {
@@ -82,27 +67,14 @@ Response output(const Flow& flow, const Request& request) {
   return response;
 }
 
-Response agents(const Flow& flow) {
-  AgentsView out{{"shell"}, {}};
-  for (const auto& [name, preset] : flow.outside->options.presets) out.presets.push_back(name);
-  const auto works = flow.db().read_result(
-      [](Transaction& tx) { return tx.select<Work>("WHERE status = 'RUNNING' ORDER BY id LIMIT 1000"); });
-  for (const Work& work : works)
-    for (const Task& task : in_column<Tasks>(work.tasks)) {
-      const auto run = task.run && !task.finished_at ? flow.outside->agents().look(*task.run) : std::nullopt;
-      if (run && !run->end)
-        out.running.push_back({run->id, work.id, task.n, run->pid, run->started_at, run->output_bytes});
-    }
-  return Response::json(200, out);
-}
-
 }  // namespace
 
 void add_work_paths(const FlowHandle& flow, skald::Router& router) {
   router.get("/agentflow/works/{id}", Access::admin, skald::describe<void, WorkView>("A work with its tasks"),
              [flow](const Request& request) {
-               return flow->db().read_result(
-                   [&](Transaction& tx) { return Response::json(200, view_of(tx, work_named(tx, request))); });
+               return flow->db().read_result([&](Transaction& tx) {
+                 return Response::json(200, with_usage(tx, view_of(tx, work_named(tx, request))));
+               });
              });
   router.post(flow->db(), "/agentflow/works/{id}/tasks/{n}/complete", Access::admin,
               skald::describe<void, WorkView>("Say that a task is done"),
@@ -119,8 +91,6 @@ void add_work_paths(const FlowHandle& flow, skald::Router& router) {
   doc.content_type = "application/octet-stream";
   router.get("/agentflow/works/{id}/tasks/{n}/output", Access::admin, doc,
              [flow](const Request& request) { return output(*flow, request); });
-  router.get("/agentflow/agents", Access::admin, skald::describe<void, AgentsView>("The agents that run now"),
-             [flow](const Request&) { return agents(*flow); });
 }
 
 }  // namespace agentflow

@@ -3,6 +3,7 @@
 #include "agentflow/acts.h"
 #include "agentflow/create.h"
 #include "agentflow/listing.h"
+#include "agentflow/usage.h"
 
 namespace agentflow {
 namespace {
@@ -20,6 +21,13 @@ void take_back_start(const Flow& flow, const std::string& id) {
   });
 }
 
+// A resumption may have no body.
+std::optional<WorkflowLimits> limits_of(const Request& request) {
+  const auto limits = request.body.empty() ? std::nullopt : request.as<Resumption>().limits;
+  if (limits) check(*limits);
+  return limits;
+}
+
 void add_acts(const FlowHandle& flow, skald::Router& router) {
   skald::Database& db = flow->db();
   const auto add = [&](const std::string& name, const std::string& summary, skald::Handler handler) {
@@ -32,9 +40,11 @@ void add_acts(const FlowHandle& flow, skald::Router& router) {
   add("pause", "Pause a workflow: its agents are ended", [flow](const Request& request) {
     return act(*flow, request, WorkflowMove::pause, flow->sagas.pause, WorkflowWalk{});
   });
-  add("resume", "Resume a workflow that was paused or has failed", [flow](const Request& request) {
-    return act(*flow, request, WorkflowMove::resume, flow->sagas.resume, WorkflowWalk{});
-  });
+  add("resume", "Resume a workflow that was paused or has failed; {limits} gives it others",
+      [flow](const Request& request) {
+        return act(*flow, request, WorkflowMove::resume, flow->sagas.resume,
+                   WorkflowWalk{.workflow_id = request.param("id"), .limits = limits_of(request)});
+      });
   add("cancel", "Cancel a workflow", [flow](const Request& request) {
     take_back_start(*flow, request.param("id"));
     return act(*flow, request, WorkflowMove::cancel, flow->sagas.cancel, WorkflowWalk{});
@@ -59,7 +69,7 @@ void add_parts(const FlowHandle& flow, skald::Router& router) {
                return flow->db().read_result([&](Transaction& tx) {
                  std::vector<WorkView> out;
                  for (const Work& work : works_of(tx, workflow_named(tx, request.param("id")).id))
-                   out.push_back(view_of(tx, work));
+                   out.push_back(with_usage(tx, view_of(tx, work)));
                  return Response::json(200, skald::Listing<WorkView>{std::move(out), {}});
                });
              });

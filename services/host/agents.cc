@@ -3,6 +3,9 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "agentflow/cost.h"
 #include "agentflow/question_pattern.h"
 #include "cli/named_file.h"
 
@@ -11,6 +14,8 @@ namespace {
 
 constexpr std::size_t kFileMax = 1 << 20;
 constexpr std::int64_t kTimeoutMax = 7 * 86'400;
+constexpr std::int64_t kOutputLeast = 4 << 10, kOutputMost = std::int64_t{1} << 40;
+constexpr double kCostMost = 1e9;
 
 [[noreturn]] void refuse_preset(const std::string& path, const std::string& name, const std::string& what) {
   throw Invalid("BAD_SETTING", path + ": agent " + name + " " + what);
@@ -28,41 +33,90 @@ std::vector<std::string> words_of(const toml::node_view<const toml::node>& node,
   return out;
 }
 
-void read_asking(const toml::table& table, const std::string& path, const std::string& name,
-                 agentflow::Preset& preset) {
-  const auto text_in = [&](const std::string& member) {
-    const auto text = table[member].value<std::string>();
-    if (table.contains(member) && !text) refuse_preset(path, name, "has a " + member + " that is no text");
-    return text;
-  };
-  if (const auto mode = text_in("on_question")) {
-    if (mode != "wait" && mode != "end") refuse_preset(path, name, "has an on_question that is not wait or end");
-    preset.on_question = mode == "end" ? agentflow::OnQuestion::end : agentflow::OnQuestion::wait;
-  }
-  const auto pattern = text_in("question_pattern");
-  if (!pattern) return;
-  try {
-    agentflow::check_question_pattern(*pattern);
-  } catch (const Invalid& error) {
-    refuse_preset(path, name, "is refused: " + std::string(error.what()));
-  }
-  preset.question_pattern = *pattern;
-}
+// The members of one preset's table.
+class PresetTable {
+ public:
+  PresetTable(const toml::table& table, std::string path, std::string name)
+      : table_(table), path_(std::move(path)), name_(std::move(name)) {}
 
-agentflow::Preset preset_of(const toml::table& table, const std::string& path, const std::string& name) {
-  for (const auto& [member, value] : table)
-    if (member != "command" && member != "variables" && member != "timeout_seconds" && member != "on_question" &&
-        member != "question_pattern")
-      refuse_preset(path, name, "has a member that there is not: " + std::string(member.str()));
-  agentflow::Preset preset{.argv = words_of(table["command"], path, name, "command")};
-  if (preset.argv.empty()) refuse_preset(path, name, "needs a command with at least one word");
-  if (table.contains("variables")) preset.variables = words_of(table["variables"], path, name, "variables");
-  const auto seconds = table["timeout_seconds"].value_or<std::int64_t>(3'600);
-  if (seconds < 1 || seconds > kTimeoutMax) refuse_preset(path, name, "has a timeout_seconds that is not 1 to 604800");
-  preset.timeout = std::chrono::seconds(seconds);
-  read_asking(table, path, name, preset);
-  return preset;
-}
+  agentflow::Preset read() const {
+    for (const auto& [member, value] : table_)
+      if (std::ranges::find(kMembers, member.str()) == std::end(kMembers))
+        refuse("has a member that there is not: " + std::string(member.str()));
+    agentflow::Preset preset{.argv = words_of(table_["command"], path_, name_, "command")};
+    if (preset.argv.empty()) refuse("needs a command with at least one word");
+    if (table_.contains("variables")) preset.variables = words_of(table_["variables"], path_, name_, "variables");
+    preset.timeout = std::chrono::seconds(whole("timeout_seconds", 3'600, 1, kTimeoutMax));
+    preset.output_max = whole("output_max_bytes", preset.output_max, kOutputLeast, kOutputMost);
+    preset.cost_pattern = text("cost_pattern");
+    preset.cost_json = text("cost_json");
+    preset.cost_max = cost_max(preset);
+    read_asking(preset);
+    preset.restore_before_retry = truth("restore_before_retry", preset.restore_before_retry);
+    return preset;
+  }
+
+ private:
+  static constexpr std::string_view kMembers[] = {
+      "command",   "variables", "timeout_seconds",      "output_max_bytes", "cost_pattern",
+      "cost_json", "cost_max",  "restore_before_retry", "on_question",      "question_pattern"};
+
+  [[noreturn]] void refuse(const std::string& what) const { refuse_preset(path_, name_, what); }
+
+  std::int64_t whole(const std::string& member, std::int64_t standard, std::int64_t low, std::int64_t high) const {
+    if (!table_.contains(member)) return standard;
+    const auto value = table_[member].value_exact<std::int64_t>();
+    if (!value || *value < low || *value > high)
+      refuse("has a " + member + " that is not " + std::to_string(low) + " to " + std::to_string(high));
+    return *value;
+  }
+
+  bool truth(const std::string& member, bool standard) const {
+    if (!table_.contains(member)) return standard;
+    const auto value = table_[member].value_exact<bool>();
+    if (!value) refuse("has a " + member + " that is neither true nor false");
+    return *value;
+  }
+
+  std::string text(const std::string& member) const {
+    if (!table_.contains(member)) return "";
+    const auto value = table_[member].value_exact<std::string>();
+    if (!value || value->empty()) refuse("has a " + member + " that is no text");
+    return *value;
+  }
+
+  void read_asking(agentflow::Preset& preset) const {
+    if (const std::string mode = text("on_question"); !mode.empty()) {
+      if (mode != "wait" && mode != "end") refuse("has an on_question that is not wait or end");
+      preset.on_question = mode == "end" ? agentflow::OnQuestion::end : agentflow::OnQuestion::wait;
+    }
+    preset.question_pattern = text("question_pattern");
+    if (preset.question_pattern.empty()) return;
+    try {
+      agentflow::check_question_pattern(preset.question_pattern);
+    } catch (const Invalid& wrong) {
+      refuse("has a question_pattern that is refused: " + std::string(wrong.what()));
+    }
+  }
+
+  double cost_max(const agentflow::Preset& preset) const {
+    const agentflow::CostRule rule{preset.cost_pattern, preset.cost_json};
+    try {
+      agentflow::check(rule);
+    } catch (const Invalid& wrong) {
+      refuse(std::string("has a ") + (preset.cost_json.empty() ? "cost_pattern" : "cost_json") + " that " +
+             wrong.what());
+    }
+    if (!table_.contains("cost_max")) return 0;
+    const auto value = table_["cost_max"].value<double>();
+    if (!value || !(*value > 0 && *value <= kCostMost)) refuse("has a cost_max that is no number from 0 to 1000000000");
+    if (rule.empty()) refuse("has a cost_max, which needs cost_pattern or cost_json");
+    return *value;
+  }
+
+  const toml::table& table_;
+  std::string path_, name_;
+};
 
 }  // namespace
 
@@ -74,7 +128,7 @@ std::map<std::string, agentflow::Preset> agent_presets(const std::string& path) 
   try {
     for (const auto& [name, node] : toml::parse(text)) {
       if (!node.is_table()) refuse_preset(path, std::string(name.str()), "must be a table");
-      out.emplace(name.str(), preset_of(*node.as_table(), path, std::string(name.str())));
+      out.emplace(name.str(), PresetTable(*node.as_table(), path, std::string(name.str())).read());
     }
   } catch (const toml::parse_error& error) {
     throw Invalid("BAD_SETTING", path + " is no TOML: " + std::string(error.description()) + " in line " +

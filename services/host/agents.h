@@ -15,6 +15,10 @@ namespace skald::host {
 //   timeout_seconds = 1800
 //   on_question = "end"
 //   question_pattern = "^QUESTION: (.*)$"
+//   output_max_bytes = 10_000_000
+//   cost_json = "usage.total_cost"     # or cost_pattern = 'cost: \$([0-9.]+)'
+//   cost_max = 2.5
+//   restore_before_retry = false
 // An empty path: none. Invalid (BAD_SETTING) says what is wrong where.
 std::map<std::string, agentflow::Preset> agent_presets(const std::string& path);
 

@@ -5,11 +5,13 @@
 #include <iostream>
 
 #include "agentflow/own_mcp.h"
+#include "agentflow/script/script.h"
 #include "cli/command.h"
 #include "cli/flow_follow.h"
 #include "cli/named_file.h"
 #include "cli/output.h"
 #include "cli/system_limits.h"
+#include "host/agents.h"
 #include "host/program.h"
 #include "runtime/wakeup.h"
 #include "skald/json.h"
@@ -105,6 +107,8 @@ int serve_agent() {
 int answer(const std::vector<std::string>& typed, bool& as_json) {
   if (typed.size() == 2 && typed[0] == "agent-run") return supervise(typed[1]);  // before anything is opened
   if (typed.size() == 1 && typed[0] == "mcp") return serve_agent();
+  if (typed.size() == 1 && typed[0] == "agent-script")
+    return agentflow::run_script(*system_clock(), {".", host::own_variables()}, std::cin, std::cout, std::cerr);
   const cli::Arguments arguments = cli::parse_arguments(typed);
   as_json = arguments.json();
   if (arguments.version) {

@@ -22,6 +22,7 @@ const std::vector<Command>& engine_commands() {
       {"worker", "", "Deliver events without an API, beside other processes (PostgreSQL).", {}},
       {"agent-run", "FOLDER", "Supervise one run of an agent; the server starts it.", {}},
       {"mcp", "", "Serve an agent of a workflow by MCP; its program starts it.", {}},
+      {"agent-script", "", "Do what the lines of standard input say, as the agent named scripted does.", {}},
       {"sandbox-provider", "", "Run a payment provider that misbehaves as it is told, for trying orders out.", {}},
       {"demo booking",
        "",

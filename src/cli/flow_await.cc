@@ -20,9 +20,9 @@ bool is_among(const std::array<std::string_view, N>& all, const std::string& one
   return std::ranges::find(all, one) != all.end();
 }
 
-class Following {
+class Awaiting {
  public:
-  Following(const Api& api, const Terminal& terminal, const std::string& id)
+  Awaiting(const Api& api, const Terminal& terminal, const std::string& id)
       : api_(api), terminal_(terminal), id_(id), path_("/agentflow/workflows/" + http::encode_segment(id)) {}
 
   // The saga's end, or null where none is found: old ones are forgotten.
@@ -104,7 +104,7 @@ ActEnd rested(const std::string& workflow) {
 }  // namespace
 
 ActEnd follow_act(const Api& api, const Terminal& terminal, const std::string& workflow_id, const std::string& act) {
-  Following following(api, terminal, workflow_id);
+  Awaiting following(api, terminal, workflow_id);
   const JsonView saga = following.saga_end("agentflow." + act);
   const std::string status = saga["status"];
   if (!status.empty() && status != "COMPLETED") return {false, following.workflow(), why_not(saga, act)};

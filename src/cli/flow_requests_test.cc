@@ -108,10 +108,9 @@ TEST_F(FlowRequestsTest, AWorkflowIsModifiedByAFileOrByFlagsAndNotByBoth) {
 TEST_F(FlowRequestsTest, ParallelLimitsAndPortsOfAFileGoThrough) {
   answer("POST /agentflow/workflows", kFlow, 201);
   run({"create", plan("plan.toml",
-                      "name = 'n'\nports = 3\nlimits = {costMax = 2.5, secondsMax = 60, warnAtPercent = 80}\n"
+                      "name = 'n'\nlimits = {costMax = 2.5, secondsMax = 60, warnAtPercent = 80}\n"
                       "[[works]]\nname = 'w'\nparallel = 'group'\ntasks = []\n")});
   EXPECT_THAT(asked_.back(), HasSubstr(R"("parallel":"group")"));
-  EXPECT_THAT(asked_.back(), HasSubstr(R"("ports":3)"));
   EXPECT_THAT(asked_.back(), HasSubstr(R"("secondsMax":60)"));
   EXPECT_THAT(asked_.back(), HasSubstr(R"("costMax":2.5E0)"));
 }

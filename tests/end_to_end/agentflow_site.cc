@@ -61,6 +61,10 @@ void AgentflowTest::open() {
                                  .presets = presets_,
                                  .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
                                  .agents_max = agents_max_,
+                                 .cost_max = options_.cost_max,
+                                 .workflow_time_max = options_.workflow_time_max,
+                                 .agents_per_machine = options_.agents_per_machine,
+                                 .agents_per_repository = options_.agents_per_repository,
                                  .greet_mcp_servers = false,
                                  .own_mcp = {built::kProgram, "mcp"},
                                  .pause = rest,
@@ -166,7 +170,7 @@ void AgentflowTest::expect_nothing_left() {
     EXPECT_TRUE(!std::filesystem::exists(place) || std::filesystem::is_empty(place)) << place;
   }
   for (const char* table : {"flow_question", "flow_query", "flow_mailbox", "flow_work", "flow_work_tree", "flow_space",
-                            "flow_report", "flow_checkpoint", "flow_story", "flow_history"})
+                            "flow_report", "flow_checkpoint", "flow_story", "flow_history", "flow_usage"})
     EXPECT_EQ(rows("SELECT COUNT(*) FROM " + std::string(table)), 0) << table;
 }
 

@@ -62,6 +62,7 @@ class AgentflowTest : public testing::TestWithParam<Dialect> {
   std::unique_ptr<Engine> engine_;
   int agents_max_ = 8;
   std::map<std::string, agentflow::Preset> presets_;  // from the next restart() on
+  agentflow::Options options_;                        // of what bounds agents: as presets_
 
  private:
   void open();
