@@ -15,17 +15,21 @@ namespace skald::crash {
 
 class FlowTelling {
  public:
-  explicit FlowTelling(Dialect dialect);
+  explicit FlowTelling(Dialect dialect, std::int64_t lease_ms = 300, std::int64_t beat_ms = 50);
 
   // Another workflow, other keys. `doomed()`: from here on the process may die; `saved()`: nobody dies any more.
   void begin();
   void doomed(const Doom& doom);
   void saved();
   bool has_died() const { return has_died_; }
+  // kill -9, and `other` is asked from here on.
+  void hand_over(std::unique_ptr<ServedProcess> other);
+  // To another workflow of this telling.
+  void turn_to(const std::string& workflow) { workflow_ = workflow; }
   std::vector<Commit> commits();
 
   // A work for each list of scripts. Each script runs in the first worktree and is logged as it begins and ends.
-  void create(const std::vector<std::vector<std::string>>& works);
+  void create(const std::vector<std::vector<std::string>>& works, const std::string& name = "");
   void act(const std::string& what, const std::string& body = "");
   void remove();  // and it is gone
   void becomes(agentflow::WorkflowStatus status);
@@ -58,6 +62,7 @@ class FlowTelling {
   test::HttpAnswer ask(const std::string& method, const std::string& path, const std::string& body = "",
                        const std::string& key = "");
   void revive();
+  bool is_at_rest();
 
   FlowScene scene_;
   std::unique_ptr<ServedProcess> process_;
