@@ -46,8 +46,8 @@ template <class State>
 skald::Response act(const Flow& flow, const skald::Request& request, WorkflowMove how, const skald::Saga<State>& saga,
                     State state) {
   const std::string& id = request.param("id");
-  const auto own = flow.db().read_result(
-      [&](skald::Transaction& tx) { return flow.engine.sagas().find(tx, request.effect_id); });
+  const auto own =
+      flow.db().read_result([&](skald::Transaction& tx) { return flow.engine.sagas().find(tx, request.effect_id); });
   if (own && own->error && own->error->code == "WRONG_STATE") refuse_by(flow, id, how, *own->error);
   if (own) return shown(flow, 202, id);
   return begin_act(flow, request, how, saga, std::move(state),

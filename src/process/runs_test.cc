@@ -198,7 +198,8 @@ TEST_F(RunsTest, WhatDeadStartersAndForgettersLeftIsSweptUpByTheNextAndWhatIsBei
   const pid_t dead = elsewhere([] {});
   waitpid(dead, nullptr, 0);
   const std::string of_dead = "/.new-" + std::to_string(dead), of_us = "/.new-" + std::to_string(getpid());
-  for (const std::string& name : {std::string("/.gone-1"), of_dead + "-a", of_dead + "-b", of_dead + "-c", of_us + "-a"})
+  for (const std::string& name :
+       {std::string("/.gone-1"), of_dead + "-a", of_dead + "-b", of_dead + "-c", of_us + "-a"})
     std::filesystem::create_directories(folder() + name);
   for (const char* name : {"-b", "-c"}) process::write_small_file(folder() + of_dead + name, "lock", "", {});
   const process::Descriptor held(open((folder() + of_dead + "-c/lock").c_str(), O_RDWR | O_CLOEXEC));

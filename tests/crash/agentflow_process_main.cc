@@ -37,15 +37,15 @@ EngineOptions engine_options(const FlowProcessOptions& options) {
 }
 
 agentflow::Options service_options(Env env, const FlowProcessOptions& options, Fate& fate) {
-  return {.folder = options.folder,
-          .repositories = lethal_repositories(agentflow::git_repositories(env, 60s), fate),
-          .agents = lethal_agents(
-              agentflow::supervised_agents(env.clock, options.folder + "/runs", {options.supervisor, "agent-run"}),
-              fate),
-          .presets = {},
-          .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
-          .greet_mcp_servers = false,
-          .pause = [](Duration time) { runtime::Wakeup().wait(time); }};
+  return {
+      .folder = options.folder,
+      .repositories = lethal_repositories(agentflow::git_repositories(env, 60s), fate),
+      .agents = lethal_agents(
+          agentflow::supervised_agents(env.clock, options.folder + "/runs", {options.supervisor, "agent-run"}), fate),
+      .presets = {},
+      .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
+      .greet_mcp_servers = false,
+      .pause = [](Duration time) { runtime::Wakeup().wait(time); }};
 }
 
 void add_test_paths(http::Routes& routes, Fate& fate) {

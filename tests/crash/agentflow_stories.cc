@@ -181,7 +181,8 @@ void ready_for_home(FlowTelling& telling) {
 }
 
 void mark_mains(FlowTelling& telling) {
-  for (const char* name : {"one", "two"}) write_text(telling.scene().path("mark-" + std::string(name)), telling.main_of(name));
+  for (const char* name : {"one", "two"})
+    write_text(telling.scene().path("mark-" + std::string(name)), telling.main_of(name));
 }
 
 std::string marked(FlowTelling& telling, const std::string& name) {

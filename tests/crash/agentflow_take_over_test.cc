@@ -27,7 +27,8 @@ class AgentflowTakeOver : public testing::Test {
       telling_.act("start");
       workflows_.push_back(telling_.workflow());
     }
-    telling_.wait_for("all agents", [&] { return std::ranges::count(telling_.log(), "end") == 0 && begun() == kWorkflows; });
+    telling_.wait_for("all agents",
+                      [&] { return std::ranges::count(telling_.log(), "end") == 0 && begun() == kWorkflows; });
   }
   std::ptrdiff_t begun() const {
     return std::ranges::count_if(telling_.log(), [](const std::string& line) { return line.starts_with("begin "); });

@@ -96,7 +96,8 @@ void FlowTelling::create(const std::vector<std::vector<std::string>>& works, con
   for (const auto& scripts : works) {
     agentflow::NewWork work{.name = "work", .tasks = {}, .mcp_server_refs = {}, .wants_report = {}};
     for (const std::string& script : scripts)
-      work.tasks.push_back({"echo begin $SKALD_WORK.$SKALD_TASK >> " + log + "; " + script + "; echo end >> " + log, {}});
+      work.tasks.push_back(
+          {"echo begin $SKALD_WORK.$SKALD_TASK >> " + log + "; " + script + "; echo end >> " + log, {}});
     asked.works->push_back(work);
   }
   const auto answer = ask("POST", "/agentflow/workflows", to_json(asked), "create-" + std::to_string(number_) + name);

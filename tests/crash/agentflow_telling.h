@@ -45,7 +45,9 @@ class FlowTelling {
   std::vector<std::string> log() const;  // its lines
   std::string gate() const { return scene_.path("gate-" + std::to_string(number_)); }
   std::string tree(const std::string& repository) const;
-  std::string main_of(const std::string& repository) const { return scene_.git(scene_.path(repository), {"rev-parse", "main"}); }
+  std::string main_of(const std::string& repository) const {
+    return scene_.git(scene_.path(repository), {"rev-parse", "main"});
+  }
   FlowScene& scene() { return scene_; }
   int number() const { return number_; }
   const std::string& workflow() const { return workflow_; }
@@ -54,7 +56,7 @@ class FlowTelling {
   void expect(bool holds, const std::string& otherwise);
   // How often each task has begun, in the order of works and tasks: "1 1 2 1".
   void expect_begun(const std::string& wanted);
-  void expect_sound();        // invariants, locks, letters, helpless sagas
+  void expect_sound();  // invariants, locks, letters, helpless sagas
   void expect_nothing_left();  // after remove()
   const std::vector<std::string>& faults() const { return faults_; }
 

@@ -37,10 +37,11 @@ EngineOptions engine_options(const ProcessOptions& options) {
 }
 
 void add_test_paths(http::Routes& routes, Fate& fate) {
-  routes.act("/test/doom", Access::open, describe<Doom, Commits>("End at this commit"), [&fate](const Request& request) {
-    fate.expect(request.as<Doom>());
-    return Response::json(200, fate.commits());
-  });
+  routes.act("/test/doom", Access::open, describe<Doom, Commits>("End at this commit"),
+             [&fate](const Request& request) {
+               fate.expect(request.as<Doom>());
+               return Response::json(200, fate.commits());
+             });
   routes.get("/test/commits", Access::open, describe<void, Commits>("What was committed since then"),
              [&fate](const Request&) { return Response::json(200, fate.commits()); });
 }
