@@ -30,22 +30,28 @@ inline skald::Response shown(const Flow& flow, int status, const std::string& id
 
 template <class State>
 skald::Response begin_act(const Flow& flow, const skald::Request& request, WorkflowMove how,
-                          const skald::Saga<State>& saga, State state, const std::string& key) {
+                          const skald::Saga<State>& saga, State state, const skald::StartOptions& options) {
   const std::string id = request.param("id");
   const Workflow workflow = flow.db().read_result([&](skald::Transaction& tx) { return workflow_named(tx, id); });
   if (!allows(workflow.status, how)) refuse(workflow.status, how);
   state.workflow_id = id;
-  const skald::Started started =
-      flow.engine.sagas().start(saga, std::move(state), {.key = key, .traceparent = request.traceparent});
+  const skald::Started started = flow.engine.sagas().start(saga, std::move(state), options);
   if (started.error && started.status == skald::SagaStatus::COMPENSATED) refuse_by(flow, id, how, *started.error);
   return shown(flow, 202, id);
 }
 
-// One at a time of a workflow: who asks for the same meanwhile has the answer of the one under way.
+// One at a time of a workflow: who asks for the same meanwhile has the answer of the one under way. The saga has the
+// effect's id: a request whose answer was lost is not refused for what it has done itself.
 template <class State>
 skald::Response act(const Flow& flow, const skald::Request& request, WorkflowMove how, const skald::Saga<State>& saga,
                     State state) {
-  return begin_act(flow, request, how, saga, std::move(state), request.param("id"));
+  const std::string& id = request.param("id");
+  const auto own =
+      flow.db().read_result([&](skald::Transaction& tx) { return flow.engine.sagas().find(tx, request.effect_id); });
+  if (own && own->error && own->error->code == "WRONG_STATE") refuse_by(flow, id, how, *own->error);
+  if (own) return shown(flow, 202, id);
+  return begin_act(flow, request, how, saga, std::move(state),
+                   {.key = id, .id = request.effect_id, .traceparent = request.traceparent});
 }
 
 // Each request by itself, one after the other. `known` tells from a transaction whether this request has had its effect
@@ -56,7 +62,8 @@ skald::Response act_each(const Flow& flow, const skald::Request& request, Workfl
   if (flow.db().read_result([&](skald::Transaction& tx) { return known(tx); }))
     return shown(flow, 202, request.param("id"));
   try {
-    return begin_act(flow, request, how, saga, std::move(state), request.effect_id);
+    return begin_act(flow, request, how, saga, std::move(state),
+                     {.key = request.effect_id, .traceparent = request.traceparent});
   } catch (const skald::Busy& busy) {
     if (busy.code() != "SAGA_JUST_ENDED") throw;  // that was this request's
     return shown(flow, 202, request.param("id"));

@@ -30,9 +30,10 @@ std::string new_token(const Clock& clock, Random& random) {
   return fmt::format("{:x}-{:x}-{:016x}", to_micros(clock.now()), getpid(), random.next());
 }
 
-// A folder under construction, which nobody takes for a run; what dies here is swept up by a later Runs.
+// A folder under construction, which nobody takes for a run, named after its maker: what dies here is swept up by the
+// next Runs.
 RunFolder make_scratch(const std::string& runs_folder) {
-  std::string path = runs_folder + "/.new-XXXXXX";
+  std::string path = fmt::format("{}/.new-{}-XXXXXX", runs_folder, getpid());
   if (mkdtemp(path.data()) == nullptr) not_written(runs_folder, errno);
   return RunFolder(path);
 }

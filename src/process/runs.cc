@@ -1,11 +1,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 
@@ -25,7 +27,6 @@ namespace {
 
 constexpr Duration kLockWait = 15s, kLockLook = 5ms;
 constexpr Duration kDurationMax = 24h * 365;
-constexpr auto kScratchMax = std::chrono::hours(1);  // nobody makes or removes a folder for so long
 constexpr std::size_t kWhyMax = 1000, kSpecMax = 64 << 20;
 
 std::string made_folder(const std::string& folder) {
@@ -37,16 +38,25 @@ std::string made_folder(const std::string& folder) {
   return path.string();
 }
 
+// Whether nobody makes that folder any more: its maker, whom it is named after, is dead. The lock is asked as well, for
+// the maker may be of a container where others have these numbers.
+bool is_given_up(const RunFolder& scratch, std::string_view maker) {
+  pid_t pid = 0;
+  std::from_chars(maker.data(), maker.data() + maker.size(), pid);
+  if (pid > 0 && (kill(pid, 0) == 0 || errno != ESRCH)) return false;
+  return !scratch.has("lock") || scratch.try_lock();
+}
+
 // What starters and forgetters that died have left half made or half removed.
-void sweep(const Clock& clock, const std::string& folder) {
+void sweep(const std::string& folder) {
+  constexpr std::string_view kMade = ".new-", kRemoved = ".gone-";
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    struct stat found{};
-    if (!name.starts_with(".new-") && !name.starts_with(".gone-")) continue;
-    if (stat(entry.path().c_str(), &found) != 0) continue;
-    const Time changed(std::chrono::seconds(found.st_mtim.tv_sec));
-    if (clock.now() - changed > kScratchMax) std::filesystem::remove_all(entry.path(), error);
+    const bool is_rest = name.starts_with(kRemoved) ||
+                         (name.starts_with(kMade) &&
+                          is_given_up(RunFolder(entry.path().string()), std::string_view(name).substr(kMade.size())));
+    if (is_rest) std::filesystem::remove_all(entry.path(), error);
   }
 }
 
@@ -102,7 +112,7 @@ struct Runs::Inside {
 
 Runs::Runs(const Clock& clock, std::string folder, std::vector<std::string> supervisor)
     : inside_(std::make_unique<Inside>(clock, std::move(folder), std::move(supervisor))) {
-  sweep(clock, inside_->folder);
+  sweep(inside_->folder);
 }
 
 Runs::~Runs() = default;

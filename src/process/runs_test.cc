@@ -1,6 +1,9 @@
 // Many starters and lookers, some of whom die.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
+#include "process/descriptor.h"
 #include "process/runs_fixture.h"
 
 namespace skald {
@@ -213,6 +216,25 @@ TEST_F(RunsTest, AnEndedRunIsForgottenAndALivingOneIsNot) {
   runs_->start(script("a", "echo anew"));
   EXPECT_EQ(end_of("a").end->outcome, RunOutcome::FINISHED);
   EXPECT_EQ(output("a"), "anew\n");
+}
+
+TEST_F(RunsTest, WhatDeadStartersAndForgettersLeftIsSweptUpByTheNextAndWhatIsBeingMadeIsNot) {
+  const pid_t dead = elsewhere([] {});
+  waitpid(dead, nullptr, 0);
+  const std::string of_dead = "/.new-" + std::to_string(dead), of_us = "/.new-" + std::to_string(getpid());
+  for (const std::string& name :
+       {std::string("/.gone-1"), of_dead + "-a", of_dead + "-b", of_dead + "-c", of_us + "-a"})
+    std::filesystem::create_directories(folder() + name);
+  for (const char* name : {"-b", "-c"}) process::write_small_file(folder() + of_dead + name, "lock", "", {});
+  const process::Descriptor held(open((folder() + of_dead + "-c/lock").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX | LOCK_NB), 0);
+  Runs(*clock_, folder(), supervisor());
+  const auto exists = [&](const std::string& name) { return std::filesystem::exists(folder() + name); };
+  EXPECT_FALSE(exists("/.gone-1"));
+  EXPECT_FALSE(exists(of_dead + "-a"));
+  EXPECT_FALSE(exists(of_dead + "-b"));
+  EXPECT_TRUE(exists(of_dead + "-c")) << "its maker is one of another container";
+  EXPECT_TRUE(exists(of_us + "-a"));
 }
 
 TEST_F(RunsTest, ForgettingAnInterruptedRunEndsWhatIsLeftOfIt) {

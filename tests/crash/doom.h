@@ -1,4 +1,4 @@
-// What is done to an order process by the test that started it.
+// What is done to a process by the test that started it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@ namespace skald::crash {
 
 enum class Moment {
   never,
-  before,       // the body has run, nothing is committed: SIGKILL
-  after,        // it is committed, and nobody knows yet: SIGKILL
+  before,       // the body has run, nothing is committed; or the effect has not begun: SIGKILL
+  during,       // of an effect: SIGKILL, that long after it has begun
+  after,        // it is committed, or the effect is there, and nobody knows yet: SIGKILL
   answer_lost,  // it is committed, its caller is told CommitUnknown and lives on
   stop          // the body has run, the transaction is open: SIGSTOP; woken, it goes on with the commit
 };
-BOOST_DESCRIBE_ENUM(Moment, never, before, after, answer_lost, stop)
+BOOST_DESCRIBE_ENUM(Moment, never, before, during, after, answer_lost, stop)
 
-// The n-th commit of that name, counted from when the process was told its doom.
+// The n-th commit or effect of that name, counted from when the process was told its doom.
 struct Commit {
   std::string write;
   int nth = 1;
@@ -29,8 +30,9 @@ BOOST_DESCRIBE_STRUCT(Commit, (), (write, nth))
 struct Doom {
   Moment moment = Moment::never;
   Commit at = {};
+  std::int64_t delay_us = 0;  // of `during`
 };
-BOOST_DESCRIBE_STRUCT(Doom, (), (moment, at))
+BOOST_DESCRIBE_STRUCT(Doom, (), (moment, at, delay_us))
 
 // The one argument of skald_order_process, as JSON.
 struct ProcessOptions {

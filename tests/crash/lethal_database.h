@@ -2,21 +2,14 @@
 // Thread safe.
 #pragma once
 
-#include <map>
-#include <mutex>
-
-#include "crash/doom.h"
+#include "crash/fate.h"
 #include "skald/database.h"
 
 namespace skald::crash {
 
 class LethalDatabase final : public Database {
  public:
-  LethalDatabase(std::unique_ptr<Database> real, Doom doom) : real_(std::move(real)), doom_(std::move(doom)) {}
-
-  // Counts from here on.
-  void expect(Doom doom);
-  Commits commits() const;
+  LethalDatabase(std::unique_ptr<Database> real, Fate& fate) : real_(std::move(real)), fate_(fate) {}
 
   void write(std::string_view name, const Body& body) override;
   void read(const Body& body) override { real_->read(body); }
@@ -36,14 +29,8 @@ class LethalDatabase final : public Database {
   Rows run_alone(std::string_view sql, std::span<const Param> params) override;
 
  private:
-  Moment meet(std::string_view name);
-
   const std::unique_ptr<Database> real_;
-  mutable std::mutex mutex_;  // guards what follows
-  Doom doom_;
-  bool condemned_ = false;  // it dies before or after the commit under way
-  std::map<std::string, int, std::less<>> met_;
-  Commits met_in_order_;
+  Fate& fate_;
 };
 
 }  // namespace skald::crash

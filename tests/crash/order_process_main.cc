@@ -36,13 +36,14 @@ EngineOptions engine_options(const ProcessOptions& options) {
   return out;
 }
 
-void add_test_paths(http::Routes& routes, LethalDatabase& db) {
-  routes.act("/test/doom", Access::open, describe<Doom, Commits>("End at this commit"), [&db](const Request& request) {
-    db.expect(request.as<Doom>());
-    return Response::json(200, db.commits());
-  });
+void add_test_paths(http::Routes& routes, Fate& fate) {
+  routes.act("/test/doom", Access::open, describe<Doom, Commits>("End at this commit"),
+             [&fate](const Request& request) {
+               fate.expect(request.as<Doom>());
+               return Response::json(200, fate.commits());
+             });
   routes.get("/test/commits", Access::open, describe<void, Commits>("What was committed since then"),
-             [&db](const Request&) { return Response::json(200, db.commits()); });
+             [&fate](const Request&) { return Response::json(200, fate.commits()); });
 }
 
 int serve(const ProcessOptions& options) {
@@ -53,7 +54,8 @@ int serve(const ProcessOptions& options) {
   JsonLog log(*clock, Observer::Level::critical);
   ProgramObserver observer(metrics, log);
   const Env env{*clock, *random, observer};
-  LethalDatabase db(open(env, options.database), options.doom);
+  Fate fate(options.doom);
+  LethalDatabase db(open(env, options.database), fate);
   Engine engine(env, db, engine_options(options));
   http::migrate_api_keys(db);
   http::Routes routes(env, http::Authenticator(env, std::nullopt), "test");
@@ -62,7 +64,7 @@ int serve(const ProcessOptions& options) {
                  {.provider = options.provider,
                   .call_timeout = std::chrono::milliseconds(options.call_timeout_ms),
                   .pause = [](Duration time) { runtime::Wakeup().wait(time); }});
-  add_test_paths(routes, db);
+  add_test_paths(routes, fate);
   add_poison_paths(routes, engine);
   http::Publisher publisher;
   runtime::WorkerPool handlers(8);

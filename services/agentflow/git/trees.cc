@@ -1,5 +1,6 @@
 #include "agentflow/git/trees.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "agentflow/git/checkouts.h"
@@ -29,9 +30,25 @@ bool comes_from(const std::string& path, const GitPlace& repository) {
   return read_line_file(path + "/.git").starts_with("gitdir: " + repository.common + "/worktrees/");
 }
 
-void remove_entry(const TreeEntry& entry, const std::string& path) {
-  remove_folder(path);  // the registration last: it is what says that the folder is ours
-  remove_folder(entry.git_dir);
+// Where a registration lies while it is being removed. Whoever is killed over that is followed by one who finds it there.
+std::string way_out(const GitPlace& repository, const std::string& branch) {
+  std::string name = branch;
+  std::ranges::replace(name, '/', '-');
+  return repository.common + "/skald-removed-" + name;
+}
+
+// The registration last: it is what says that the folder is ours. It goes at once, for half of one is nobody's.
+void remove_entry(const GitPlace& repository, const std::string& branch, const TreeEntry& entry,
+                  const std::string& path) {
+  remove_folder(path);
+  const std::string out = way_out(repository, branch);
+  remove_folder(out);
+  std::error_code error;
+  std::filesystem::rename(entry.git_dir, out, error);
+  if (error)
+    throw skald::Unavailable("FOLDER_STAYS", "cannot rename " + entry.git_dir + " (" + error.message() +
+                                                 "); look at its rights, then try again");
+  remove_folder(out);
 }
 
 // Made by a call of ours that was killed before its end: the branch's mark came first.
@@ -67,7 +84,7 @@ bool take_up(const GitProgram& git, const GitPlace& repository, const Tree& tree
   if (entry->made_for != tree.branch &&
       !is_half_ours(*entry, tree.branch, read_commits(git, repository, {mark_of(tree.branch)})[0].has_value()))
     throw_tree_taken(tree);
-  remove_entry(*entry, path);
+  remove_entry(repository, tree.branch, *entry, path);
   return false;
 }
 
@@ -95,7 +112,8 @@ void remove_git_tree(const GitProgram& git, const GitPlace& repository, const Tr
   const auto marked = read_commits(git, repository, {mark, ref});
   const auto entry = find_tree_entry(repository, path);
   if (entry && (entry->made_for == tree.branch || is_half_ours(*entry, tree.branch, marked[0].has_value())))
-    remove_entry(*entry, path);
+    remove_entry(repository, tree.branch, *entry, path);
+  if (!entry) remove_folder(way_out(repository, tree.branch));
   if (!entry && marked[0] && comes_from(path, repository)) remove_folder(path);
   if (!marked[0]) return;
   for (const Checkout& checkout : list_checkouts(git, repository))

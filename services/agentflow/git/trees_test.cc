@@ -146,6 +146,17 @@ TEST_F(GitTreesTest, HalfATreeCanBeRemoved) {
   EXPECT_FALSE(has_ref("refs/heads/flow-1"));
 }
 
+TEST_F(GitTreesTest, ARegistrationThatWasBeingRemovedAtACrashIsRemovedByTheNextCall) {
+  add(tree_);
+  std::filesystem::remove_all(tree_.path);
+  const std::string removed = repository_ + "/.git/skald-removed-flow-1";
+  std::filesystem::rename(entry("flow-1"), removed);
+  std::filesystem::remove(removed + "/gitdir");
+  repositories_->remove_tree(tree_);
+  EXPECT_FALSE(exists(removed));
+  EXPECT_FALSE(has_ref("refs/heads/flow-1"));
+}
+
 TEST_F(GitTreesTest, ATreeWhoseFolderIsGoneIsMadeAgainWithTheCommitsOfItsBranch) {
   add(tree_);
   const std::string base = head(tree_.path);

@@ -1,6 +1,7 @@
 #include "store/sqlite/file_lock.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,13 +10,28 @@
 #include <cstring>
 
 namespace skald::sqlite {
+namespace {
+
+constexpr int kTries = 50, kPauseMs = 10;
+
+// A process that was killed may leave a child between fork and exec, which has the lock for a moment longer: whoever
+// takes the dead one's place at once waits for that.
+bool take(int fd) {
+  for (int tried = 1; ::flock(fd, LOCK_EX | LOCK_NB) != 0; ++tried) {
+    if (tried == kTries) return false;
+    ::poll(nullptr, 0, kPauseMs);
+  }
+  return true;
+}
+
+}  // namespace
 
 SqliteDatabase::FileLock::FileLock(const std::string& path) {
   const std::string name = path + ".lock";
   fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd_ < 0) throw Unavailable("DATABASE_UNAVAILABLE", "cannot create " + name + ": " + std::strerror(errno));
   ::fchmod(fd_, S_IRUSR | S_IWUSR);
-  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+  if (!take(fd_)) {
     ::close(fd_);
     throw Unavailable(
         "DATABASE_IN_USE",

@@ -11,7 +11,7 @@ namespace skald::sqlite {
 // when the process ends, however it ends.
 class SqliteDatabase::FileLock {
  public:
-  // Throws Unavailable (DATABASE_IN_USE) where another process holds it.
+  // Throws Unavailable (DATABASE_IN_USE) where another process holds it and keeps it for half a second.
   explicit FileLock(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;
