@@ -84,6 +84,9 @@ class LethalAgents final : public Agents {
   void stop(const std::string& run, const std::string& why) override {
     through(fate_, "agent stop", [&] { real_->stop(run, why); });
   }
+  void prevent(const std::string& run, const std::string& why) override {
+    through(fate_, "agent prevent", [&] { real_->prevent(run, why); });
+  }
   std::optional<RunView> look(const std::string& run) override { return real_->look(run); }
   std::vector<std::string> list() const override { return real_->list(); }
   std::string output(const std::string& run, std::int64_t offset, std::size_t bytes_max) const override {
