@@ -45,6 +45,15 @@ AgentflowTest::AgentflowTest() {
 AgentflowTest::~AgentflowTest() {
   open_gate();
   close();
+  end_agents();
+}
+
+// A script that waits for its gate would wait for ever once the folder is gone.
+void AgentflowTest::end_agents() {
+  Runs runs(*clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"});
+  for (const std::string& run : runs.list()) runs.stop(run, "the test is over");
+  for (const std::string& run : runs.list())
+    until([&] { return runs.look(run)->end.has_value(); }, "an agent does not end: " + run);
 }
 
 void AgentflowTest::open() {

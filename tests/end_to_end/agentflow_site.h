@@ -67,6 +67,7 @@ class AgentflowTest : public testing::TestWithParam<Dialect> {
  private:
   void open();
   void close();
+  void end_agents();
 };
 
 std::string flow_database(const testing::TestParamInfo<Dialect>& info);
