@@ -18,6 +18,7 @@
 #include "agentflow/agents.h"
 #include "agentflow/ask_record.h"
 #include "agentflow/repositories.h"
+#include "agentflow/spaces.h"
 #include "skald/database.h"
 #include "skald/engine.h"
 #include "skald/env.h"
@@ -45,6 +46,7 @@ struct Options {
   std::string folder;                            // of clones and spaces
   std::shared_ptr<Repositories> repositories;
   std::shared_ptr<Agents> agents;                // supervised_agents(), or a simulator's
+  std::shared_ptr<Spaces> spaces = folder_spaces();
   std::map<std::string, Preset> presets;         // beside `shell`, which runs the task's text as a script
   skald::Variables variables = {};               // of this process, for the allow-list of presets
   int agents_max = 8;                            // at once, in all

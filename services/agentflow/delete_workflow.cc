@@ -1,7 +1,5 @@
 // Deleting a workflow, and releasing what one used that has ended: forward only. Each step is harmless to repeat and is
 // tried until it works.
-#include <filesystem>
-
 #include "agentflow/events.h"
 #include "agentflow/queries.h"
 #include "agentflow/trees.h"
@@ -31,10 +29,7 @@ void begin_deletion(Local& step, WorkflowWalk& walk) {
 
 void remove_files(Outside& outside, const WorkflowWalk& walk) {
   for (const std::string& run : walk.runs) outside.agents().forget(run);
-  std::error_code error;
-  std::filesystem::remove_all(outside.space_of(walk.workflow_id), error);
-  if (error)
-    throw skald::Unavailable("NO_SPACE_FOLDER", "the folder of the workflow cannot be removed: " + error.message());
+  outside.spaces().remove(outside.space_of(walk.workflow_id));
 }
 
 void delete_rows(Local& step, WorkflowWalk& walk) {

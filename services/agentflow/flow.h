@@ -39,6 +39,7 @@ struct Outside {
   Options options;
 
   Agents& agents() const { return *options.agents; }
+  Spaces& spaces() const { return *options.spaces; }
   std::string space_of(const std::string& workflow_id) const { return options.folder + "/spaces/" + workflow_id; }
   std::string clone_of(const std::string& git_id) const { return options.folder + "/clones/" + git_id; }
 };

@@ -1,6 +1,4 @@
 // Cloning a repository, and what follows when a Git or an McpServer is gone.
-#include <filesystem>
-
 #include "agentflow/events.h"
 #include "agentflow/flow.h"
 
@@ -39,7 +37,7 @@ skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside) {
       .holds("git", &CloneGit::git_id, skald::exclusive)
       .remote("clone",
               [outside](Remote&, CloneGit& clone) { outside->options.repositories->clone(clone.remote, clone.path); })
-      .undo([](Remote&, CloneGit& clone) { std::filesystem::remove_all(clone.path); })
+      .undo([outside](Remote&, CloneGit& clone) { outside->spaces().remove(clone.path); })
       .retry(2, 1s)
       .timeout(10min)
       .local("ready",
@@ -57,12 +55,7 @@ skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside) {
       .writes("template", Guard::optimistic)
       .commit()
       .remote("remove clone",
-              [outside](Remote&, ForgetReference& forget) {
-                std::error_code error;
-                std::filesystem::remove_all(*forget.folder, error);
-                if (error)
-                  throw skald::Unavailable("NO_SPACE_FOLDER", "the clone cannot be removed: " + error.message());
-              })
+              [outside](Remote&, ForgetReference& forget) { outside->spaces().remove(*forget.folder); })
       .when([](const ForgetReference& forget) { return forget.folder.has_value(); })
       .forward_only();
 }

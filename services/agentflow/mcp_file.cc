@@ -1,7 +1,6 @@
 #include "agentflow/mcp_file.h"
 
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 
 #include "agentflow/mcp.h"
 
@@ -20,16 +19,6 @@ std::vector<McpAddress> addresses(skald::Database& db, const Ids& ids) {
   });
 }
 
-void write_private_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  std::filesystem::permissions(beside, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  file << text;
-  file.close();
-  if (!file) throw skald::Unavailable("NO_SPACE_FOLDER", "a file of the workflow's space cannot be written");
-  std::filesystem::rename(beside, path);
-}
-
 }  // namespace
 
 void write_mcp_file(const Outside& outside, skald::Database& db, const Ids& servers, const std::string& folder,
@@ -40,7 +29,7 @@ void write_mcp_file(const Outside& outside, skald::Database& db, const Ids& serv
   const std::vector<std::string>& own = outside.options.own_mcp;
   if (!own.empty() && !mailbox.empty() && std::ranges::find(all, kOwnServer, &McpAddress::name) == all.end())
     all.push_back({std::string(kOwnServer), own[0], {own.begin() + 1, own.end()}, {{"SKALD_MAILBOX", mailbox}}, {}});
-  write_private_file(path, mcp_config(all));
+  outside.spaces().write_file(path, mcp_config(all));
 }
 
 }  // namespace agentflow

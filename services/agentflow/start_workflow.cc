@@ -1,7 +1,5 @@
 // Starting a workflow: registered at every Git, then at every McpServer, then its space and worktrees, then READY. What
 // fails undoes exactly what this saga did, in reverse, and the workflow is CREATED again.
-#include <filesystem>
-
 #include "agentflow/events.h"
 #include "agentflow/trees.h"
 #include "agentflow/use.h"
@@ -32,21 +30,6 @@ void back_to_created(Local& step, StartWorkflow& start) {
   move(step.tx(), start.workflow_id, WorkflowMove::compensated, [&](Workflow& row) {
     if (why) row.error = why->code + ": " + why->message;
   });
-}
-
-void make_space(const Outside& outside, const StartWorkflow& start) {
-  std::error_code error;
-  std::filesystem::create_directories(start.space, error);
-  if (error)
-    throw skald::Refused("NO_SPACE_FOLDER", "the folder of the workflow cannot be made (" + error.message() +
-                                                "): look at " + outside.options.folder);
-}
-
-void remove_space(const StartWorkflow& start) {
-  std::error_code error;
-  std::filesystem::remove_all(start.space, error);
-  if (error)
-    throw skald::Unavailable("NO_SPACE_FOLDER", "the folder of the workflow cannot be removed: " + error.message());
 }
 
 // Those that a modification has planned before are there.
@@ -123,8 +106,8 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
       .local("plan worktrees", plan_trees)
       .undo(forget_trees)
       .writes("workflow", Guard::optimistic)
-      .remote("make space", [outside](Remote&, StartWorkflow& start) { make_space(*outside, start); })
-      .undo([](Remote&, StartWorkflow& start) { remove_space(start); })
+      .remote("make space", [outside](Remote&, StartWorkflow& start) { outside->spaces().make(start.space); })
+      .undo([outside](Remote&, StartWorkflow& start) { outside->spaces().remove(start.space); })
       .each("add worktree", &StartWorkflow::trees,
             [outside](Remote&, StartWorkflow&, TreePlan& plan) { add_tree(*outside, plan); })
       .undo(&StartWorkflow::trees,
