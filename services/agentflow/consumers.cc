@@ -22,7 +22,7 @@ void begin_next(const Flow& flow, Transaction& tx, const Message& message) {
 // Both hold of one saga: the checkpoint first, then the next work.
 void advance(const Flow& flow, Transaction& tx, const Message& message) {
   const auto event = payload_of<WorkEvent>(message);
-  flow.engine.sagas().start_in(tx, flow.sagas.advance, Advance{event.workflow_id, event.work_id, {}},
+  flow.engine.sagas().start_in(tx, flow.sagas.advance, Advance{event.workflow_id, event.work_id},
                                {.key = event.work_id, .traceparent = message.event.traceparent});
 }
 
@@ -87,7 +87,8 @@ void note_agent(const Flow& flow, Transaction& tx, const Message& message) {
   const auto wanted = [&](const Work& row) {
     const Tasks tasks = in_column<Tasks>(row.tasks);
     const auto task = std::ranges::find(tasks, event.n, &Task::n);
-    return row.status == WorkStatus::RUNNING && task != tasks.end() && task->run == event.run;
+    return row.status == WorkStatus::RUNNING && task != tasks.end() && task->run == event.run &&
+           task->status == TaskStatus::RUNNING;
   };
   if (!work || !wanted(*work)) {
     flow.engine.sagas().start_in(tx, flow.sagas.stop, StopAgent{event.run, "its work no longer runs"},

@@ -54,8 +54,7 @@ skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside) {
             [](Local& step, ForgetReference& forget, Use& use) { drop_reference(step.tx(), use.id, forget.id); })
       .writes("template", Guard::optimistic)
       .commit()
-      .remote("remove clone",
-              [outside](Remote&, ForgetReference& forget) { outside->spaces().remove(*forget.folder); })
+      .remote("remove clone", [outside](Remote&, ForgetReference& forget) { outside->spaces().remove(*forget.folder); })
       .when([](const ForgetReference& forget) { return forget.folder.has_value(); })
       .forward_only();
 }

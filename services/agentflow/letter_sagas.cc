@@ -1,14 +1,9 @@
 // What goes to an agent: a file for its mailbox, and its dismissal.
 #include "agentflow/mailbox.h"
 #include "agentflow/use.h"
+#include "agentflow/walk.h"
 
 namespace agentflow {
-namespace {
-
-constexpr skald::Duration kLastWords = 3s;  // of an agent that has completed its task
-
-}  // namespace
-
 // A mailbox that is gone has nobody who reads.
 skald::Saga<Letter> letter_saga(const OutsideHandle& outside) {
   return skald::Saga<Letter>("agentflow.letter")

@@ -3,6 +3,7 @@
 #include "agentflow/events.h"
 #include "agentflow/trees.h"
 #include "agentflow/use.h"
+#include "agentflow/walk.h"
 
 namespace agentflow {
 namespace {
@@ -95,9 +96,17 @@ skald::Saga<NextWork> next_saga(const skald::Saga<SettleTrees>& settle) {
 skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Saga<NextWork>& next) {
   return skald::Saga<Advance>("agentflow.advance")
       .local("look at worktrees",
-             [](Local& step, Advance& advance) { advance.trees = ready_trees(step.tx(), advance.workflow_id); })
+             [](Local& step, Advance& advance) {
+               advance.trees = ready_trees(step.tx(), advance.workflow_id);
+               const auto work = step->find<Work>(advance.work_id);
+               advance.last_run = work ? in_column<Tasks>(work->tasks).back().run : std::nullopt;
+             })
       .holds("workflow", &Advance::workflow_id, skald::exclusive, skald::wait_up_to(24h))
       .reads("workflow")
+      .remote("end agent",
+              [outside](Remote& step, Advance& advance) { let_end(*outside, *advance.last_run, step.timeout()); })
+      .when([](const Advance& advance) { return advance.last_run.has_value(); })
+      .timeout(30s)
       .each("take checkpoint", &Advance::trees,
             [outside](Remote&, Advance& advance, TreePlan& tree) {
               take_checkpoint(*outside, advance.workflow_id, advance.work_id, tree);

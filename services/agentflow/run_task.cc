@@ -17,6 +17,8 @@ using skald::Guard;
 using skald::Local;
 using skald::Remote;
 
+constexpr skald::Duration kEndMax = 30s;  // of an agent that was told to end
+
 // Whether it is still to run: the work may have been stopped, or the task have begun, since this was asked for.
 bool is_due(const std::optional<Work>& work, int n) {
   if (!work || work->status != WorkStatus::RUNNING || work->agent_status != AgentStatus::IDLE) return false;
@@ -40,6 +42,7 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
       task.run = run.work_id + "." + std::to_string(run.n) + "." + std::to_string(task.attempt);
       task.outcome.reset(), task.exit_code.reset(), task.error.reset(), task.finished_at.reset();
       task.started_at = step->now();
+      run.run_before = run.n > 1 ? std::ranges::find(tasks, run.n - 1, &Task::n)->run : std::nullopt;
       run.run = *task.run, run.prompt = task.prompt, run.agent = task.agent.value_or(workflow.agent);
     });
   });
@@ -83,7 +86,7 @@ bool is_wanted(skald::Database& db, const RunTask& run) {
     if (!work || work->status != WorkStatus::RUNNING) return false;
     const Tasks tasks = in_column<Tasks>(work->tasks);
     const auto task = std::ranges::find(tasks, run.n, &Task::n);
-    return task != tasks.end() && task->run == run.run;
+    return task != tasks.end() && task->run == run.run && task->status == TaskStatus::RUNNING;
   });
 }
 
@@ -95,7 +98,7 @@ void prepare(Outside& outside, skald::Database& db, RunTask& run, skald::Duratio
   RunName name = run_named(run.run).value();
   --name.attempt;
   const std::string before = to_text(name);
-  if (name.attempt > 0) end_run(outside, before, patience);
+  if (name.attempt > 0) end_run(outside, before, "its task begins anew", patience);
   for (TreePlan& tree : run.trees)
     ask_git([&] {
       if (run.interrupted) {
@@ -110,9 +113,11 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
   if (!is_wanted(db, run)) return;
   if (const auto seen = outside.agents().look(run.run); seen && (seen->pid != 0 || seen->end)) return;
   const std::string mcp_file = run.space + "/" + run.work_id + ".mcp.json";
-  const std::string mailbox = mailbox_path(run.space, run.run);
-  fill_mailbox(outside, db, run);
+  // Without a server of ours nobody writes to it.
+  const std::string mailbox = outside.options.own_mcp.empty() ? "" : mailbox_path(run.space, run.run);
+  if (!mailbox.empty()) fill_mailbox(outside, db, run);
   write_mcp_file(outside, db, run.mcp_servers, run.folder, mailbox, mcp_file);
+  if (run.run_before) let_end(outside, *run.run_before, kEndMax);
   skald::RunSpec spec = spec_of(outside.options, {.run = run.run,
                                                   .agent = run.agent,
                                                   .prompt = run.prompt,
@@ -123,9 +128,13 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
                                                   .work_id = run.work_id,
                                                   .n = run.n,
                                                   .attempt = run.attempt});
-  spec.variables["SKALD_MAILBOX"] = mailbox;
-  outside.agents().start(spec);
-  if (!is_wanted(db, run)) outside.agents().stop(run.run, "its work was stopped while it was being started");
+  if (!mailbox.empty()) spec.variables["SKALD_MAILBOX"] = mailbox;
+  try {
+    outside.agents().start(spec);
+    if (!is_wanted(db, run)) outside.agents().stop(run.run, "its work was stopped while it was being started");
+  } catch (const skald::Unavailable& away) {
+    throw skald::CommitUnknown(away.code(), away.what());  // it may run: who gives the task up has to end it
+  }
 }
 
 void announce_start(Local& step, RunTask& run) {

@@ -93,9 +93,10 @@ BOOST_DESCRIBE_STRUCT(NextWork, (), (workflow_id, work_id, unsettled))
 // After a work: its checkpoint, then the next one.
 struct Advance {
   std::string workflow_id, work_id;
-  std::vector<TreePlan> trees;
+  std::vector<TreePlan> trees = {};
+  std::optional<std::string> last_run = {};  // of its agents: it may live where its task was completed by word
 };
-BOOST_DESCRIBE_STRUCT(Advance, (), (workflow_id, work_id, trees))
+BOOST_DESCRIBE_STRUCT(Advance, (), (workflow_id, work_id, trees, last_run))
 
 struct RunTask {
   std::string workflow_id, work_id;
@@ -106,10 +107,11 @@ struct RunTask {
   Ids mcp_servers = {};
   std::vector<TreePlan> trees = {};  // that are kept as this run finds them; empty: its preset does not want it
   bool interrupted = false;  // the run before: its traces are removed first
+  std::optional<std::string> run_before = {};  // of the task before: it may live where that was completed by word
 };
 BOOST_DESCRIBE_STRUCT(RunTask, (),
                       (workflow_id, work_id, n, run, agent, prompt, folder, space, attempt, mcp_servers, trees,
-                       interrupted))
+                       interrupted, run_before))
 
 // A checkpoint by hand.
 struct TakeCheckpoint {

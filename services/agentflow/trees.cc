@@ -1,5 +1,7 @@
 #include "agentflow/trees.h"
 
+#include "agentflow/checkpoints.h"
+
 namespace agentflow {
 
 TreePlan plan_of(const Outside& outside, skald::Transaction& tx, const std::string& workflow_id, const GitRef& ref) {
@@ -37,7 +39,8 @@ WorkTree row_of(const std::string& workflow_id, const TreePlan& plan) {
 void add_tree(const Outside& outside, TreePlan& plan) {
   Repositories& repositories = *outside.options.repositories;
   if (plan.base.empty()) plan.base = repositories.resolve(plan.repository, plan.base_branch.value_or("HEAD"));
-  repositories.add_tree({plan.repository, plan.path, plan.branch}, plan.base);
+  const Tree tree{plan.repository, plan.path, plan.branch};
+  change_by_git([&] { repositories.add_tree(tree, plan.base); }, [&] { repositories.remove_tree(tree); });
 }
 
 void remove_tree(const Outside& outside, const std::string& workflow_id, const TreePlan& plan) {

@@ -53,6 +53,13 @@ void cancel_work(Local& step, WorkflowWalk& walk, Use& work) {
   });
 }
 
+// Behind the end of all agents: one that was never launched tells nobody of its end.
+void note_agent_gone(Local& step, WorkflowWalk& walk, Use& work) {
+  change_work(step, walk, work.id, [](Work& row) {
+    if (row.agent_status == AgentStatus::STOPPING) row.agent_status = AgentStatus::IDLE;
+  });
+}
+
 // Its agent is gone for sure: whoever stopped it has waited for that.
 void reset_work(Local& step, WorkflowWalk& walk, Use& work) {
   change_work(step, walk, work.id, [](Work& row) {
@@ -96,15 +103,9 @@ auto into(WorkflowMove how) {
 
 }  // namespace
 
-void note_runs(const Work& work, std::vector<std::string>& runs) {
-  for (const Task& task : in_column<Tasks>(work.tasks))
-    for (int attempt = 1; attempt <= task.attempt; ++attempt)
-      runs.push_back(work.id + "." + std::to_string(task.n) + "." + std::to_string(attempt));
-}
-
-void end_run(Outside& outside, const std::string& run, skald::Duration patience) {
+void end_run(const Outside& outside, const std::string& run, const std::string& why, skald::Duration patience) {
   const skald::Instant end = outside.env.clock.steady() + patience;
-  for (outside.agents().prevent(run, "its work was stopped");;) {
+  for (outside.agents().prevent(run, why);;) {
     const auto seen = outside.agents().look(run);
     if (!seen || seen->end) return;
     if (outside.env.clock.steady() >= end)
@@ -113,10 +114,24 @@ void end_run(Outside& outside, const std::string& run, skald::Duration patience)
   }
 }
 
+void let_end(const Outside& outside, const std::string& run, skald::Duration patience) {
+  const skald::Instant latest = outside.env.clock.steady() + kLastWords;
+  for (auto seen = outside.agents().look(run); seen && !seen->end && outside.env.clock.steady() < latest;
+       seen = outside.agents().look(run))
+    outside.options.pause(kLook);
+  end_run(outside, run, "its task is done", patience);
+}
+
+void note_runs(const Work& work, std::vector<std::string>& runs) {
+  for (const Task& task : in_column<Tasks>(work.tasks))
+    for (int attempt = 1; attempt <= task.attempt; ++attempt)
+      runs.push_back(work.id + "." + std::to_string(task.n) + "." + std::to_string(attempt));
+}
+
 void add_stop(skald::Saga<WorkflowWalk>& saga, const OutsideHandle& outside) {
   saga.remote("end agents",
               [outside](Remote& step, WorkflowWalk& walk) {
-                for (const std::string& run : walk.runs) end_run(*outside, run, step.timeout());
+                for (const std::string& run : walk.runs) end_run(*outside, run, "its work was stopped", step.timeout());
               })
       .nothing_to_undo()
       .timeout(30s);
@@ -134,7 +149,9 @@ skald::Saga<WorkflowWalk> pause_saga(const OutsideHandle& outside) {
       .writes("work", Guard::optimistic)
       .commit();
   add_stop(saga, outside);
-  return saga
+  return saga.each("note agent gone", &WorkflowWalk::works, note_agent_gone)
+      .writes("work", Guard::optimistic)
+      .commit()
       .local("paused",
              [](Local& step, WorkflowWalk& walk) {
                const auto workflow = step->find<Workflow>(walk.workflow_id);
@@ -179,7 +196,9 @@ skald::Saga<WorkflowWalk> cancel_saga(const OutsideHandle& outside) {
       .writes("work", Guard::optimistic)
       .commit();
   add_stop(saga, outside);
-  return saga
+  return saga.each("note agent gone", &WorkflowWalk::works, note_agent_gone)
+      .writes("work", Guard::optimistic)
+      .commit()
       .local("cancelled",
              [](Local& step, WorkflowWalk& walk) {
                say(step.tx(), kWorkflowCancelled, move(step.tx(), walk.workflow_id, WorkflowMove::works_cancelled));
