@@ -195,6 +195,26 @@ TEST_F(GitIntegrationTest, ACheckoutThatACrashKeptFromFollowingDoesSoWhenRepeate
   EXPECT_EQ(read(repository_ + "/b.txt"), "at work\n") << "who has followed and works on is left alone";
 }
 
+TEST_F(GitIntegrationTest, WhatWasBroughtHomeAndPushedUponIsFoundDoneAndNotTakenBackOverSomebodysHead) {
+  trial_ = repositories_->try_integration(tree_, by(IntegrationMode::merge));
+  repositories_->integrate(tree_, by(IntegrationMode::merge), trial_);
+  write(repository_ + "/pushed.txt", "pushed\n");
+  const std::string pushed = commit_all(repository_, "Pushed");
+  repositories_->integrate(tree_, by(IntegrationMode::merge), trial_);
+  EXPECT_EQ(git(repository_, {"rev-parse", "main"}), pushed);
+  EXPECT_EQ(code_of([&] { repositories_->undo_integration(tree_, by(IntegrationMode::merge), trial_); }),
+            "TARGET_MOVED");
+}
+
+TEST_F(GitIntegrationTest, WhatNeverCameHomeHasNothingToBeTakenBack) {
+  trial_ = repositories_->try_integration(tree_, by(IntegrationMode::merge));
+  write(repository_ + "/pushed.txt", "pushed\n");
+  const std::string pushed = commit_all(repository_, "Pushed");
+  repositories_->undo_integration(tree_, by(IntegrationMode::merge), trial_);
+  EXPECT_EQ(git(repository_, {"rev-parse", "main"}), pushed);
+  EXPECT_EQ(code_of([&] { repositories_->integrate(tree_, by(IntegrationMode::merge), trial_); }), "TARGET_MOVED");
+}
+
 TEST_F(GitIntegrationTest, ABareRepositoryIsIntegratedWithoutACheckout) {
   const std::string bare = folder_ + "/bare.git";
   git(folder_, {"clone", "-q", "--bare", repository_, bare});

@@ -112,7 +112,7 @@ class GitRepositories final : public Repositories {
     check_trial(trial);
     const GitPlace place = place_of(tree);
     const auto held = locks_.hold(place.common);
-    move_target(git_, place, integration.target, trial.before, trial.after, "skald: bring home " + tree.branch);
+    bring_to_target(git_, place, integration.target, trial.before, trial.after, "skald: bring home " + tree.branch);
   }
 
   void undo_integration(const Tree& tree, const Integration& integration, const IntegrationTrial& trial) override {
@@ -120,7 +120,7 @@ class GitRepositories final : public Repositories {
     check_trial(trial);
     const GitPlace place = place_of(tree);
     const auto held = locks_.hold(place.common);
-    move_target(git_, place, integration.target, trial.after, trial.before, "skald: take back " + tree.branch);
+    take_from_target(git_, place, integration.target, trial.before, trial.after, "skald: take back " + tree.branch);
   }
 
  private:

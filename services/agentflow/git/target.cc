@@ -5,6 +5,7 @@
 #include "agentflow/git/checkouts.h"
 #include "agentflow/git/commits.h"
 #include "agentflow/git/layout.h"
+#include "agentflow/git/merge.h"
 #include "skald/error.h"
 
 namespace agentflow {
@@ -67,6 +68,12 @@ void update_target(const GitProgram& git, const GitPlace& repository, const std:
   git.ask(repository, words);
 }
 
+bool has_commit(const GitProgram& git, const GitPlace& repository, const std::string& target,
+                const std::string& commit) {
+  const auto now = read_commits(git, repository, {"refs/heads/" + target})[0];
+  return now && is_ancestor(git, repository, commit, now->id);
+}
+
 }  // namespace
 
 void move_target(const GitProgram& git, const GitPlace& repository, const std::string& target, const std::string& from,
@@ -88,6 +95,24 @@ void move_target(const GitProgram& git, const GitPlace& repository, const std::s
     // Somebody has begun to work there this very moment.
     update_target(git, repository, ref, to, from, reason + " is taken back");
     throw_in_use(target, place.folder, "cannot follow there (" + git_words(followed.err) + ")");
+  }
+}
+
+void bring_to_target(const GitProgram& git, const GitPlace& repository, const std::string& target,
+                     const std::string& from, const std::string& to, const std::string& reason) {
+  try {
+    move_target(git, repository, target, from, to, reason);
+  } catch (const skald::Refused& refused) {
+    if (refused.code() != "TARGET_MOVED" || !has_commit(git, repository, target, to)) throw;
+  }
+}
+
+void take_from_target(const GitProgram& git, const GitPlace& repository, const std::string& target,
+                      const std::string& from, const std::string& to, const std::string& reason) {
+  try {
+    move_target(git, repository, target, to, from, reason);
+  } catch (const skald::Refused& refused) {
+    if (refused.code() != "TARGET_MOVED" || has_commit(git, repository, target, to)) throw;
   }
 }
 

@@ -15,4 +15,11 @@ namespace agentflow {
 void move_target(const GitProgram& git, const GitPlace& repository, const std::string& target, const std::string& from,
                  const std::string& to, const std::string& reason);
 
+// What was asked before, without an answer, counts: where somebody has gone on from `to`, the target has it already.
+void bring_to_target(const GitProgram& git, const GitPlace& repository, const std::string& target,
+                     const std::string& from, const std::string& to, const std::string& reason);
+// The way back, from `to` to `from`: a target that has never had `to` has nothing to be taken back.
+void take_from_target(const GitProgram& git, const GitPlace& repository, const std::string& target,
+                      const std::string& from, const std::string& to, const std::string& reason);
+
 }  // namespace agentflow
