@@ -61,7 +61,6 @@ void FaultyDatabase::maybe_pause(std::string_view name) {
 void FaultyDatabase::begin(std::string_view name, Fault fault) {
   stage_.timeline.advance(stage_.dice.between(50us, 2ms));
   physical_commits_ = 0;
-  told_.events.clear();
   disk_.set_commit_hook(hook_ != nullptr ? &told_ : nullptr);
   disk_.before_physical_commit = [this, fault] { at_physical_commit(fault); };
   static constexpr std::string_view names[] = {"ok",          "away",         "busy",           "crash-before",
@@ -119,6 +118,7 @@ FaultyDatabase::Room::~Room() {
 
 void FaultyDatabase::write(std::string_view name, const Body& body) {
   maybe_pause(name);
+  const OwnNews own{told_.events};
   const Fault fault = draw(name);
   begin(name, fault);
   try {
@@ -138,6 +138,7 @@ void FaultyDatabase::write(std::string_view name, const Body& body) {
 
 std::vector<std::exception_ptr> FaultyDatabase::write_together(std::span<const Body> bodies) {
   maybe_pause("together");
+  const OwnNews own{told_.events};
   const Fault fault = draw("together");
   begin("together", fault);
   std::vector<std::exception_ptr> results;

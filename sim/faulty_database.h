@@ -76,6 +76,14 @@ class FaultyDatabase final : public Database {
     std::vector<Event> events;
   };
 
+  // A write may come in what follows another's commit, whose news have not been told yet.
+  struct OwnNews {
+    explicit OwnNews(std::vector<Event>& shared) : news(shared), outer(std::exchange(shared, {})) {}
+    ~OwnNews() { news = std::move(outer); }
+    std::vector<Event>& news;
+    std::vector<Event> outer;
+  };
+
   struct Room {
     explicit Room(Stage& shared) : stage(shared), refusals(shared.hardware.refusals()) {}
     ~Room();
