@@ -386,6 +386,8 @@ namespace runtime {
 Duration Steps::beat() { return engine_.threads_->beat(); }
 Duration Steps::relay() { return engine_.threads_->relay(); }
 Duration Steps::jobs() { return engine_.threads_->jobs_.run_once(); }
+SagaThreads& Steps::sagas() { return engine_.threads_->sagas_; }
+Receiving& Steps::inlets() { return engine_.threads_->receiving_; }
 bool Steps::relay_woken() const { return engine_.threads_->relay_.has_work(); }
 bool Steps::relay_idle() const { return engine_.threads_->relay_.in_hand() == 0; }
 void Steps::leave() { engine_.threads_->membership_.leave(); }

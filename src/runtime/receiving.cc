@@ -14,18 +14,24 @@ void Receiving::add(Inlet& inlet) {
   inlets_.push_back(std::make_unique<One>(inlet));
   One& one = *inlets_.back();
   one.loop = std::make_unique<Loop>(
-      env_, "receive",
-      [this, &one] {
-        one.inlet.set_partitions(partitions_());
-        one.inlet.poll(Duration::zero());
-        one.up = one.inlet.is_up();
-        return kLookAgain;
-      },
+      env_, "receive", [this, &one] { return poll(one); },
       [&one](Duration longest, Wakeup& wakeup) {
         const int wake[] = {wakeup.fd()};
         one.inlet.poll(longest, wake);
         wakeup.clear();
       });
+}
+
+Duration Receiving::poll(One& one) {
+  one.inlet.set_partitions(partitions_());
+  one.inlet.poll(Duration::zero());
+  one.up = one.inlet.is_up();
+  return kLookAgain;
+}
+
+Duration Receiving::poll() {
+  for (const auto& one : inlets_) poll(*one);
+  return kLookAgain;
 }
 
 void Receiving::start() {

@@ -20,6 +20,8 @@ class Receiving {
   void start();
   // Lands what is being landed; what was taken and is not landed comes again.
   void stop();
+  // One round of all of them, for who has no threads (steps.h); when it wants to be called again.
+  Duration poll();
   void wake() noexcept;    // other partitions may be ours by now
   bool all_up() const;
 
@@ -29,6 +31,8 @@ class Receiving {
     std::atomic<bool> up{false};
     std::unique_ptr<Loop> loop = {};
   };
+
+  Duration poll(One& one);
 
   Env env_;
   std::function<std::uint64_t()> partitions_;

@@ -23,11 +23,9 @@ SagaThreads::SagaThreads(Env env, Database& db, Hooks hooks, const Options& opti
               {hooks_.worker, [this] { wake_poll(); }, [this] { wake_run(); }, hooks_.announce, side_by_side,
                options.record_history, options.notes},
               {.patience = options.patience, .crash_retries = options.crash_retries}) {
-  polling_ = std::make_unique<Loop>(env, "saga timers", [this] { return runner_.poll(); });
+  polling_ = std::make_unique<Loop>(env, "saga timers", [this] { return poll(); });
   for (int i = 0; i < options.threads; ++i)
-    running_loops_.push_back(std::make_unique<Loop>(env, "sagas", [this] {
-      return runner_.run_one() ? Duration::zero() : std::min(runner_.ready_in(), kForever);
-    }));
+    running_loops_.push_back(std::make_unique<Loop>(env, "sagas", [this] { return run_one(); }));
 }
 
 void SagaThreads::start(bool works) {
@@ -51,12 +49,24 @@ void SagaThreads::stop() {
   for (auto& loop : running_loops_) loop->stop();
 }
 
+Duration SagaThreads::poll() {
+  poll_woken_ = false;
+  return runner_.poll();
+}
+
+Duration SagaThreads::run_one() {
+  run_woken_ = false;
+  return runner_.run_one() ? Duration::zero() : std::min(runner_.ready_in(), kForever);
+}
+
 void SagaThreads::wake_poll() noexcept {
+  poll_woken_ = true;
   if (running_) polling_->wake();
 }
 
 // One of those that wait. Where none does, some may be about to: then all look again.
 void SagaThreads::wake_run() noexcept {
+  run_woken_ = true;
   if (!running_) return;
   for (auto& loop : running_loops_)
     if (loop->wake_from_wait()) return;

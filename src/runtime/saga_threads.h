@@ -31,6 +31,13 @@ class SagaThreads final : public Sagas {
   void stop();
   void note_due(Duration in) { runner_.note_due(in); }
 
+  // What its threads do in one round each, for who has it without threads (steps.h).
+  Duration poll();
+  Duration run_one();
+  bool poll_woken() const { return poll_woken_; }  // since the last round began
+  bool run_woken() const { return run_woken_; }
+  void drain() { runner_.drain(); }
+
   // For how long the slowest of the steps under way has been running.
   Duration busy_for() const;
 
@@ -65,6 +72,7 @@ class SagaThreads final : public Sagas {
   saga::Registry registry_;
   saga::Runner runner_;
   std::atomic<bool> running_{false};
+  std::atomic<bool> poll_woken_{false}, run_woken_{false};
   std::unique_ptr<Loop> polling_;
   std::vector<std::unique_ptr<Loop>> running_loops_;
 };

@@ -1,7 +1,9 @@
 // An engine that is never started: whoever holds its steps calls them instead of its threads,
-// one at a time and in any order. The simulator does, of services without sagas of the engine's.
+// one at a time and in any order. The simulator does.
 #pragma once
 
+#include "runtime/receiving.h"
+#include "runtime/saga_threads.h"
 #include "skald/engine.h"
 
 namespace skald::runtime {
@@ -15,6 +17,10 @@ class Steps {
   Duration beat();
   Duration relay();
   Duration jobs();
+
+  // Their poll() and run_one() are rounds as well.
+  SagaThreads& sagas();
+  Receiving& inlets();
 
   // Whether there are news for the step since it was last called.
   bool relay_woken() const;
