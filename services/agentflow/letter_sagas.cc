@@ -4,6 +4,7 @@
 #include "agentflow/walk.h"
 
 namespace agentflow {
+
 // A mailbox that is gone has nobody who reads.
 skald::Saga<Letter> letter_saga(const OutsideHandle& outside) {
   return skald::Saga<Letter>("agentflow.letter")
