@@ -47,13 +47,20 @@ constexpr const char* kModification = R"sql(
   ALTER TABLE flow_workflow ADD COLUMN modification TEXT;
   ALTER TABLE flow_work ADD COLUMN folder TEXT)sql";
 
+constexpr const char* kSideBySide = R"sql(
+  ALTER TABLE flow_work ADD COLUMN parallel TEXT;
+  ALTER TABLE flow_work ADD COLUMN base_checkpoint TEXT;
+  ALTER TABLE flow_work ADD COLUMN joined_checkpoint TEXT;
+  ALTER TABLE flow_work_tree ADD COLUMN work_id TEXT)sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
-  static const std::array<skald::Migration, 3> steps = {
+  static const std::array<skald::Migration, 4> steps = {
       skald::Migration{.version = 1, .name = "workflows of agents", .sql = kTables, .postgres_sql = ""},
       skald::Migration{.version = 2, .name = "bringing it home", .sql = kIntegration, .postgres_sql = ""},
-      skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""}};
+      skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""},
+      skald::Migration{.version = 7, .name = "works side by side", .sql = kSideBySide, .postgres_sql = ""}};
   return steps;
 }
 

@@ -39,6 +39,7 @@ WorkView view_of(const Work& work) {
           .error = work.error,
           .mcp_server_refs = in_column<Ids>(work.mcp_server_refs),
           .wants_report = work.wants_report,
+          .parallel = work.parallel,
           .tasks = in_column<Tasks>(work.tasks),
           .version = work.version};
 }
@@ -69,7 +70,7 @@ WorkflowView view_of(skald::Transaction& tx, const Workflow& workflow) {
   if (workflow.modification) out.modification = skald::from_json<ModificationNote>(*workflow.modification);
   for (const Work& work : works_of(tx, workflow.id)) out.works.push_back({work.id, work.name, work.status});
   for (const WorkTree& tree : trees_of(tx, workflow.id))
-    out.work_trees.push_back({tree.git_id, tree.branch, tree.path, tree.status, tree.error});
+    out.work_trees.push_back({tree.git_id, tree.branch, tree.path, tree.status, tree.error, tree.work_id});
   if (const auto space = tx.find<Space>(workflow.id)) out.space = space->folder;
   return out;
 }

@@ -31,14 +31,6 @@ void let_go_of_agent(Work& work) {
     work.agent_status = AgentStatus::STOPPING;
 }
 
-void stop_work(Local& step, WorkflowWalk& walk, Use& work) {
-  change_work(step, walk, work.id, [](Work& row) {
-    if (row.status != WorkStatus::RUNNING) return;
-    row.status = WorkStatus::STOPPED;
-    let_go_of_agent(row);
-  });
-}
-
 void cancel_work(Local& step, WorkflowWalk& walk, Use& work) {
   change_work(step, walk, work.id, [](Work& row) {
     if (!allows(row.status, WorkStatus::CANCELLED)) return;
@@ -87,6 +79,14 @@ auto into(WorkflowMove how) {
 }
 
 }  // namespace
+
+void stop_work(Local& step, WorkflowWalk& walk, Use& work) {
+  change_work(step, walk, work.id, [](Work& row) {
+    if (row.status != WorkStatus::RUNNING) return;
+    row.status = WorkStatus::STOPPED;
+    let_go_of_agent(row);
+  });
+}
 
 void note_runs(const Work& work, std::vector<std::string>& runs) {
   for (const Task& task : in_column<Tasks>(work.tasks))
