@@ -120,15 +120,16 @@ skald::Saga<BranchWorks> branch_saga(const OutsideHandle& outside) {
       .each("plan worktrees", &BranchWorks::works,
             [outside](Local& step, BranchWorks& branch, Use& use) { plan_branches(*outside, step, branch, use); })
       .writes("work", Guard::optimistic)
+      .writes("workflow", Guard::optimistic)  // its worktrees
       .commit()
       .local("list worktrees", list_branches)
-      .reads("work")
+      .reads("workflow")
       .commit()
       .each("add worktree", &BranchWorks::branches,
             [outside](Remote&, BranchWorks&, TreePlan& plan) { try_to_branch(*outside, plan); })
       .timeout(120s)
       .each("note worktree", &BranchWorks::branches, note_branch)
-      .writes("work", Guard::optimistic)
+      .writes("workflow", Guard::optimistic)
       .commit()
       .forward_only();
 }
