@@ -5,11 +5,31 @@
 
 namespace agentflow {
 
-std::vector<TreePlan> ready_trees(skald::Transaction& tx, const std::string& workflow_id) {
+namespace {
+
+std::vector<TreePlan> ready_trees_of(skald::Transaction& tx, const std::string& workflow_id,
+                                     const std::optional<std::string>& work_id) {
   std::vector<TreePlan> out;
   for (const WorkTree& tree : trees_of(tx, workflow_id))
-    if (tree.status == TreeStatus::READY) out.push_back(plan_of(tree));
+    if (tree.status == TreeStatus::READY && tree.work_id == work_id) out.push_back(plan_of(tree));
   return out;
+}
+
+}  // namespace
+
+std::vector<TreePlan> ready_trees(skald::Transaction& tx, const std::string& workflow_id) {
+  return ready_trees_of(tx, workflow_id, std::nullopt);
+}
+
+std::vector<TreePlan> ready_trees(skald::Transaction& tx, const Work& work) {
+  return ready_trees_of(tx, work.workflow_id, work.base_checkpoint ? std::optional(work.id) : std::nullopt);
+}
+
+std::optional<std::string> commit_in(const std::optional<Checkpoint>& checkpoint, const std::string& git_id) {
+  if (!checkpoint) return std::nullopt;
+  for (const TreeCommit& one : in_column<std::vector<TreeCommit>>(checkpoint->commits))
+    if (one.git_id == git_id) return one.commit;
+  return std::nullopt;
 }
 
 void take_checkpoint(const Outside& outside, const std::string& workflow_id, const std::string& checkpoint_id,

@@ -5,8 +5,12 @@
 
 namespace agentflow {
 
-// Those that can be worked with, sorted.
+// The workflow's own that can be worked with, sorted.
 std::vector<TreePlan> ready_trees(skald::Transaction& tx, const std::string& workflow_id);
+// Those that the work works in: its own where it is one of a group.
+std::vector<TreePlan> ready_trees(skald::Transaction& tx, const Work& work);
+// The commit that the checkpoint has of that git.
+std::optional<std::string> commit_in(const std::optional<Checkpoint>& checkpoint, const std::string& git_id);
 
 // Of one worktree, into `tree.commit`. The name makes it one, however often it is taken.
 void take_checkpoint(const Outside& outside, const std::string& workflow_id, const std::string& checkpoint_id,

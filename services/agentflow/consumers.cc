@@ -26,6 +26,14 @@ void advance(const Flow& flow, Transaction& tx, const Message& message) {
                                {.key = event.work_id, .traceparent = message.event.traceparent});
 }
 
+// Each by itself: one that found the group not complete any more may still be ending.
+void join(const Flow& flow, Transaction& tx, const Message& message) {
+  const auto event = payload_of<WorkflowEvent>(message);
+  flow.engine.sagas().start_in(
+      tx, flow.sagas.join, JoinWorks{event.workflow_id},
+      {.key = event.workflow_id, .on_duplicate = skald::OnDuplicate::allow, .traceparent = message.event.traceparent});
+}
+
 void release(const Flow& flow, Transaction& tx, const Message& message) {
   const auto event = payload_of<WorkflowEvent>(message);
   flow.engine.sagas().start_in(tx, flow.sagas.release, WorkflowWalk{.workflow_id = event.workflow_id},
@@ -66,10 +74,11 @@ void note_work_status(const Flow& flow, Transaction& tx, const Message& message)
   settle_after(flow, tx, workflow, event.status);
 }
 
-// An older version than the one that was heard of is no news: release and creation may follow each other.
+// An older version than the one that was heard of is no news: release and creation may follow each other. A work's own
+// worktree is not the workflow's.
 void note_tree_status(Transaction& tx, const Message& message) {
   const auto event = payload_of<TreeEvent>(message);
-  if (!tx.find<Workflow>(event.workflow_id)) return;
+  if (event.work_id || !tx.find<Workflow>(event.workflow_id)) return;
   skald::change<Workflow>(tx, event.workflow_id, [&](Workflow& row) {
     edit<TreeNotes>(row.work_tree_statuses, [&](TreeNotes& notes) {
       const auto known = notes.find(event.git_id);
@@ -153,6 +162,8 @@ void add_consumers(const FlowHandle& flow) {
   hear(kWorkflowStarted, begin_next);
   hear(kWorkflowResumed, begin_next);
   hear(kWorkCompleted, advance);
+  hear(kGroupCompleted, join);
+  hear(kGroupJoined, begin_next);
   hear(kWorkflowCompleted, release);
   hear(kWorkflowCancelled, release);
   hear(kWorkStarted, begin_work);

@@ -30,6 +30,7 @@ Work work_of(const Workflow& workflow, const std::string& id, std::int64_t posit
           .mcp_server_refs = as_column(asked.mcp_server_refs.value_or(Ids{})),
           .tasks = as_column(tasks_of(asked.tasks)),
           .wants_report = asked.wants_report.value_or(false),
+          .parallel = asked.parallel,
           .error = {},
           .version = 0};
 }

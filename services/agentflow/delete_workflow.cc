@@ -18,9 +18,9 @@ void begin_deletion(Local& step, WorkflowWalk& walk) {
       move(step.tx(), walk.workflow_id, WorkflowMove::remove, [&](Workflow& row) { row.saga_id = step.saga_id(); });
   walk.gits = git_uses(step.tx(), workflow);
   walk.mcp_servers = mcp_uses(step.tx(), workflow.id);
-  walk.runs.clear();
+  walk.works.clear(), walk.runs.clear();
   for (const Work& work : works_of(step.tx(), workflow.id)) {
-    note_runs(work, walk.runs);
+    walk.works.push_back({work.id});
     note_query_runs(step.tx(), work.id, walk.runs);
   }
   walk.trees.clear();
@@ -70,6 +70,10 @@ skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside) {
       .holds("workflow", &WorkflowWalk::workflow_id, skald::exclusive, skald::wait_up_to(60s))
       .pivot()
       .writes("workflow", Guard::optimistic)
+      .commit()
+      // One of a group may run on after another has failed the workflow.
+      .each("stop work", &WorkflowWalk::works, stop_work)
+      .writes("work", Guard::optimistic)
       .commit();
   add_stop(saga, outside);
   saga.each("remove worktree", &WorkflowWalk::trees,

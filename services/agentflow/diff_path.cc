@@ -29,26 +29,32 @@ struct Comparison {
   std::optional<std::string> to = {};
 };
 
-std::optional<std::string> commit_in(const std::optional<Checkpoint>& checkpoint, const std::string& git_id) {
-  if (!checkpoint) return std::nullopt;
-  for (const TreeCommit& one : in_column<std::vector<TreeCommit>>(checkpoint->commits))
-    if (one.git_id == git_id) return one.commit;
-  return std::nullopt;
+// What a work found: what the one before it has left, or what its group branched off from.
+std::optional<Checkpoint> found_by(Transaction& tx, const std::vector<Work>& works, const Work& work) {
+  if (work.base_checkpoint) return tx.find<Checkpoint>(*work.base_checkpoint);
+  std::optional<Checkpoint> before;
+  for (const Work& earlier : works) {
+    if (earlier.id == work.id) break;
+    if (auto found = tx.find<Checkpoint>(earlier.joined_checkpoint.value_or(earlier.id))) before = std::move(found);
+  }
+  return before;
 }
 
-// From the last checkpoint of a work before it to its own, as far as there are such.
+// From what the work found to its own checkpoint, as far as there are such. One of a group that has not come back is
+// seen in its own worktrees.
 void narrow_to_work(Transaction& tx, const Workflow& workflow, const std::string& work_id,
                     std::vector<Comparison>& all) {
   const std::vector<Work> works = works_of(tx, workflow.id);
   const auto end = std::ranges::find(works, work_id, &Work::id);
   if (end == works.end()) throw skald::NotFound("WORK_NOT_FOUND", "the workflow has no work with this id");
-  std::optional<Checkpoint> before;
-  for (auto work = works.begin(); work != end; ++work)
-    if (auto found = tx.find<Checkpoint>(work->id)) before = std::move(found);
+  const auto before = found_by(tx, works, *end);
+  const std::vector<TreePlan> trees = ready_trees(tx, *end);
   const auto own = tx.find<Checkpoint>(work_id);
   for (Comparison& one : all) {
     one.from = commit_in(before, one.tree.git_id).value_or(one.from);
     one.to = commit_in(own, one.tree.git_id);
+    const auto tree = std::ranges::find(trees, one.tree.git_id, &TreePlan::git_id);
+    if (tree != trees.end()) one.tree = *tree;
   }
 }
 

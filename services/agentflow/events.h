@@ -28,7 +28,8 @@ inline constexpr std::string_view kGitCreated = "agentflow.git-created", kGitDel
                                   kAgentSpent = "agentflow.agent-spent", kWorkStarted = "agentflow.work-started",
                                   kWorkStatusChanged = "agentflow.work-status-changed",
                                   kWorkCompleted = "agentflow.work-completed",
-                                  kTreeCreated = "agentflow.work-tree-created",
+                                  kGroupCompleted = "agentflow.group-completed",
+                                  kGroupJoined = "agentflow.group-joined", kTreeCreated = "agentflow.work-tree-created",
                                   kTreeStatusChanged = "agentflow.work-tree-status-changed",
                                   kCheckpointCreated = "agentflow.checkpoint-created",
                                   kAgentStarted = "agentflow.agent-started", kAgentEnded = "agentflow.agent-ended",
@@ -58,8 +59,9 @@ struct TreeEvent {
   TreeStatus status{};
   std::int64_t version = 0;
   bool gone = false;
+  std::optional<std::string> work_id = {};
 };
-BOOST_DESCRIBE_STRUCT(TreeEvent, (), (workflow_id, git_id, status, version, gone))
+BOOST_DESCRIBE_STRUCT(TreeEvent, (), (workflow_id, git_id, status, version, gone, work_id))
 
 struct TaskEvent {
   std::string workflow_id, work_id;
@@ -114,7 +116,8 @@ inline void say(skald::Transaction& tx, std::string_view type, const Work& work)
   say(tx, type, work.workflow_id, work.id, WorkEvent{work.workflow_id, work.id, work.status, work.version, work.error});
 }
 inline void say(skald::Transaction& tx, std::string_view type, const WorkTree& tree, bool gone = false) {
-  say(tx, type, tree.workflow_id, tree.id, TreeEvent{tree.workflow_id, tree.git_id, tree.status, tree.version, gone});
+  say(tx, type, tree.workflow_id, tree.id,
+      TreeEvent{tree.workflow_id, tree.git_id, tree.status, tree.version, gone, tree.work_id});
 }
 // Keyed by the work: one agent's events keep their order.
 inline void say(skald::Transaction& tx, std::string_view type, const Work& work, const Task& task) {

@@ -15,7 +15,8 @@ struct Installed {
 
 Sagas make_sagas(const OutsideHandle& outside, skald::Database& db) {
   const skald::Saga<SettleTrees> settle = settle_saga(outside);
-  const skald::Saga<NextWork> next = next_saga(settle);
+  const skald::Saga<BranchWorks> branch = branch_saga(outside);
+  const skald::Saga<NextWork> next = next_saga(settle, branch);
   return {.start = start_saga(outside),
           .pause = pause_saga(outside),
           .resume = resume_saga(outside),
@@ -24,7 +25,9 @@ Sagas make_sagas(const OutsideHandle& outside, skald::Database& db) {
           .release = release_saga(),
           .settle = settle,
           .modify = modify_saga(outside, settle),
+          .branch = branch,
           .next = next,
+          .join = join_saga(outside),
           .advance = advance_saga(outside, next),
           .checkpoint = checkpoint_saga(outside),
           .restore = restore_saga(outside),
@@ -47,7 +50,9 @@ void add_sagas(skald::Sagas& to, const Sagas& sagas) {
   to.add(sagas.release);
   to.add(sagas.settle);
   to.add(sagas.modify);
+  to.add(sagas.branch);
   to.add(sagas.next);
+  to.add(sagas.join);
   to.add(sagas.advance);
   to.add(sagas.checkpoint);
   to.add(sagas.restore);

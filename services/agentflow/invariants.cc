@@ -30,14 +30,20 @@ skald::Invariants check_all(Transaction& tx) {
   list.nobody("works belong to workflows", tx,
               "SELECT id FROM flow_work WHERE workflow_id NOT IN (SELECT id FROM flow_workflow)",
               "works of workflows that are gone");
-  list.nobody("one work runs at a time", tx,
-              "SELECT workflow_id FROM flow_work WHERE status = 'RUNNING' GROUP BY workflow_id HAVING COUNT(*) > 1",
+  list.nobody("worktrees of works belong to works", tx,
+              "SELECT id FROM flow_work_tree WHERE work_id IS NOT NULL AND work_id NOT IN (SELECT id FROM flow_work)",
+              "worktrees of works that are gone");
+  list.nobody("works that run at once are of one group", tx,
+              "SELECT workflow_id FROM flow_work WHERE status = 'RUNNING' GROUP BY workflow_id HAVING COUNT(*) > 1 "
+              "AND (COUNT(base_checkpoint) < COUNT(*) OR COUNT(DISTINCT base_checkpoint) > 1)",
               "workflows with several running works");
   list.nobody(
       "a checkpoint stands between two works", tx,
       "SELECT later.id FROM flow_work later JOIN flow_work earlier ON earlier.workflow_id = later.workflow_id "
       "AND earlier.position = later.position - 1 WHERE later.status <> 'PENDING' AND later.status <> 'CANCELLED' "
-      "AND NOT EXISTS (SELECT 1 FROM flow_checkpoint c WHERE c.id = earlier.id)",
+      "AND (later.base_checkpoint IS NULL OR later.base_checkpoint <> COALESCE(earlier.base_checkpoint, '')) "
+      "AND NOT EXISTS (SELECT 1 FROM flow_checkpoint c WHERE c.id = "
+      "CASE WHEN earlier.base_checkpoint IS NULL THEN earlier.id ELSE earlier.joined_checkpoint END)",
       "works that began without the checkpoint of the one before");
   return list.take();
 }

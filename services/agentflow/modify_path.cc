@@ -18,8 +18,9 @@ struct WorkChange {
   std::optional<std::vector<NewTask>> tasks;
   std::optional<Ids> mcp_server_refs;
   std::optional<bool> wants_report;
+  std::optional<std::string> parallel;  // empty: in no group any more
 };
-BOOST_DESCRIBE_STRUCT(WorkChange, (), (id, name, tasks, mcp_server_refs, wants_report))
+BOOST_DESCRIBE_STRUCT(WorkChange, (), (id, name, tasks, mcp_server_refs, wants_report, parallel))
 
 // What is not named stays. Lists are whole: what is not in them goes.
 struct WorkflowChange {
@@ -42,7 +43,8 @@ std::vector<PlannedWork> planned(const Flow& flow, Transaction& tx, const std::v
                    .name = work.name,
                    .tasks = work.tasks,
                    .mcp_server_refs = work.mcp_server_refs,
-                   .wants_report = work.wants_report});
+                   .wants_report = work.wants_report,
+                   .parallel = work.parallel});
   }
   return out;
 }
@@ -57,7 +59,8 @@ void check_change(const Flow& flow, Transaction& tx, const Workflow& workflow, c
     plan.works.push_back({.name = work.name.value_or("same"),
                           .tasks = work.tasks.value_or(std::vector<NewTask>{{"same", {}}}),
                           .mcp_server_refs = work.mcp_server_refs,
-                          .wants_report = work.wants_report});
+                          .wants_report = work.wants_report,
+                          .parallel = work.parallel == "" ? std::nullopt : work.parallel});
   if (plan.works.empty()) plan.works.push_back({"same", {{"same", {}}}, {}, {}});
   check(plan);
   refuse_unknown(tx, plan);

@@ -93,6 +93,7 @@ Work changed(Work work, const PlannedWork& plan) {
   if (plan.tasks) work.tasks = as_column(tasks_of(*plan.tasks));
   if (plan.mcp_server_refs) work.mcp_server_refs = as_column(*plan.mcp_server_refs);
   if (plan.wants_report) work.wants_report = *plan.wants_report;
+  if (plan.parallel) work.parallel = plan.parallel->empty() ? std::nullopt : plan.parallel;
   return work;
 }
 

@@ -1,9 +1,9 @@
-// The next work of a workflow, and what stands between two works: the checkpoint.
+// The next work of a workflow, or the next group of works, and what stands between two works: the checkpoint.
 #include "agentflow/checkpoints.h"
 #include "agentflow/events.h"
 #include "agentflow/trees.h"
-#include "agentflow/use.h"
 #include "agentflow/walk.h"
+#include "agentflow/work_groups.h"
 
 namespace agentflow {
 namespace {
@@ -12,61 +12,73 @@ using skald::Guard;
 using skald::Local;
 using skald::Remote;
 
-// The first that is PENDING, where none runs or has stopped before it.
-std::optional<std::string> next_of(const Workflow& workflow) {
-  const auto statuses = in_column<WorkStatuses>(workflow.work_statuses);
-  for (const std::string& id : in_column<Ids>(workflow.work_ids)) {
-    const WorkStatus status = statuses.at(id);
-    if (status == WorkStatus::COMPLETED) continue;
-    return status == WorkStatus::PENDING ? std::optional(id) : std::nullopt;
+// Those that wait for their turn. None where one has stopped: a person decides then.
+std::vector<Use> beginning(const std::vector<Work>& turn) {
+  std::vector<Use> out;
+  for (const Work& work : turn) {
+    if (work.status == WorkStatus::PENDING) out.push_back({work.id});
+    else if (work.status != WorkStatus::RUNNING && work.status != WorkStatus::COMPLETED) return {};
   }
-  return std::nullopt;
+  return out;
 }
 
-bool all_done(const Workflow& workflow) {
-  const auto statuses = in_column<WorkStatuses>(workflow.work_statuses);
-  return std::ranges::all_of(statuses, [](const auto& one) { return one.second == WorkStatus::COMPLETED; });
+// One of a group that has failed while the workflow was being resumed has failed nobody yet.
+std::optional<std::string> failure_in(const std::vector<Work>& turn) {
+  const auto failed = std::ranges::find(turn, WorkStatus::FAILED, &Work::status);
+  if (failed == turn.end()) return std::nullopt;
+  return failed->error.value_or("work " + failed->name + " has failed");
 }
 
-void choose(Local& step, NextWork& next) {
-  next.work_id.reset();
-  next.unsettled = false;
+void choose_works(Local& step, NextWork& next) {
+  next = {.workflow_id = next.workflow_id};
   const auto workflow = step->find<Workflow>(next.workflow_id);
   if (!workflow || !allows(workflow->status, WorkflowMove::work_begins)) return;
   next.unsettled = has_unsettled_trees(step.tx(), *workflow);
-  if (all_done(*workflow)) {
+  const std::vector<Work> turn = works_in_turn(works_as_noted(step.tx(), *workflow));
+  if (turn.empty()) {
     say(step.tx(), kWorkflowCompleted, move(step.tx(), workflow->id, WorkflowMove::none_left));
     return;
   }
-  next.work_id = next_of(*workflow);
-  if (next.work_id && workflow->status != WorkflowStatus::RUNNING)
-    move(step.tx(), workflow->id, WorkflowMove::work_begins);
+  next.works = beginning(turn);
+  next.branches = turn[0].parallel.has_value() && !next.works.empty();
+  const auto failure = failure_in(turn);
+  const bool joins = can_be_joined(step.tx(), turn);
+  if (next.works.empty() && !failure && !joins) return;
+  if (workflow->status != WorkflowStatus::RUNNING) move(step.tx(), workflow->id, WorkflowMove::work_begins);
+  if (failure) fail_workflow(step.tx(), workflow->id, *failure);
+  if (joins) say(step.tx(), kGroupCompleted, skald::found<Workflow>(step.tx(), workflow->id));
 }
 
-// The work does not begin without all of its worktrees; the workflow waits for a person then.
-bool fails_for_a_tree(Local& step, const Workflow& workflow) {
-  const auto trees = trees_of(step.tx(), workflow.id);
+std::optional<std::string> missing_tree(Local& step, const std::string& workflow_id) {
+  const auto trees = trees_of(step.tx(), workflow_id);
   const auto missing = std::ranges::find(trees, TreeStatus::FAILED, &WorkTree::status);
-  if (missing == trees.end()) return false;
-  say(step.tx(), kWorkflowFailed, move(step.tx(), workflow.id, WorkflowMove::work_failed, [&](Workflow& row) {
-        row.error = "the worktree of git " + missing->git_id + " cannot be made: " + missing->error.value_or("");
-      }));
-  return true;
+  if (missing == trees.end()) return std::nullopt;
+  return "the worktree of git " + missing->git_id + " cannot be made: " + missing->error.value_or("");
 }
 
-std::string folder_of(Local& step, const Workflow& workflow) {
-  const auto refs = in_column<std::vector<GitRef>>(workflow.git_refs);
-  return skald::found<WorkTree>(step.tx(), tree_id(workflow.id, refs.at(0).git_id)).path;
+// No work begins without all of its worktrees; the workflow waits for a person then.
+void look_at_missing(Local& step, NextWork& next) {
+  if (!next.error && next.unsettled) next.error = missing_tree(step, next.workflow_id);
+  if (!next.error) return;
+  fail_workflow(step.tx(), next.workflow_id, *next.error);
+  next.works.clear();
 }
 
-void begin_work(Local& step, NextWork& next) {
-  const Workflow workflow = skald::found<Workflow>(step.tx(), next.workflow_id);
-  const auto work = step->find<Work>(*next.work_id);
+// The worktree of the first repository: the work's own where it is one of a group.
+std::optional<std::string> folder_of(Local& step, const Work& work) {
+  const Workflow workflow = skald::found<Workflow>(step.tx(), work.workflow_id);
+  const auto own = work.base_checkpoint ? std::optional(work.id) : std::nullopt;
+  for (const GitRef& ref : in_column<std::vector<GitRef>>(workflow.git_refs))
+    if (const auto tree = step->find<WorkTree>(tree_id(workflow.id, ref.git_id, own))) return tree->path;
+  return std::nullopt;
+}
+
+void begin_chosen(Local& step, NextWork&, Use& use) {
+  const auto work = step->find<Work>(use.id);
   if (!work || work->status != WorkStatus::PENDING) return;
-  if (next.unsettled && fails_for_a_tree(step, workflow)) return;
   const Work begun = skald::change<Work>(step.tx(), work->id, [&](Work& row) {
     row.status = WorkStatus::RUNNING;
-    row.folder = folder_of(step, workflow);
+    row.folder = folder_of(step, row);
     row.error.reset();
   });
   say(step.tx(), kWorkStatusChanged, begun);
@@ -75,9 +87,9 @@ void begin_work(Local& step, NextWork& next) {
 
 }  // namespace
 
-skald::Saga<NextWork> next_saga(const skald::Saga<SettleTrees>& settle) {
+skald::Saga<NextWork> next_saga(const skald::Saga<SettleTrees>& settle, const skald::Saga<BranchWorks>& branch) {
   return skald::Saga<NextWork>("agentflow.next")
-      .local("choose work", choose)
+      .local("choose work", choose_works)
       .holds("workflow", &NextWork::workflow_id, skald::exclusive, skald::wait_up_to(24h))
       .writes("workflow", Guard::optimistic)
       .commit()
@@ -85,10 +97,18 @@ skald::Saga<NextWork> next_saga(const skald::Saga<SettleTrees>& settle) {
           "settle worktrees", settle, [](const NextWork& next) { return SettleTrees{next.workflow_id, {}, {}}; },
           [](Local&, NextWork&, const SettleTrees&) {})
       .when([](const NextWork& next) { return next.unsettled; })
-      .local("begin work", begin_work)
-      .when([](const NextWork& next) { return next.work_id.has_value(); })
-      .writes("work", Guard::optimistic)
+      .child<BranchWorks>(
+          "branch off", branch,
+          [](const NextWork& next) { return BranchWorks{.workflow_id = next.workflow_id, .works = next.works}; },
+          [](Local&, NextWork& next, const BranchWorks& ended) { next.error = ended.error; })
+      .when([](const NextWork& next) { return next.branches; })
+      .local("look at worktrees", look_at_missing)
+      .when([](const NextWork& next) { return !next.works.empty(); })
       .writes("workflow", Guard::optimistic)
+      .commit()
+      .each("begin work", &NextWork::works, begin_chosen)
+      .writes("work", Guard::optimistic)
+      .commit()
       .forward_only();
 }
 
@@ -97,8 +117,8 @@ skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Sag
   return skald::Saga<Advance>("agentflow.advance")
       .local("look at worktrees",
              [](Local& step, Advance& advance) {
-               advance.trees = ready_trees(step.tx(), advance.workflow_id);
                const auto work = step->find<Work>(advance.work_id);
+               advance.trees = work ? ready_trees(step.tx(), *work) : std::vector<TreePlan>{};
                advance.last_run = work ? in_column<Tasks>(work->tasks).back().run : std::nullopt;
              })
       .holds("workflow", &Advance::workflow_id, skald::exclusive, skald::wait_up_to(24h))

@@ -163,29 +163,34 @@ struct Work {
   skald::RawJson mcp_server_refs{"[]"}, tasks{"[]"};
   bool wants_report = false;
   std::optional<std::string> folder = {};  // where its agents work, once it has begun
+  std::optional<std::string> parallel = {};  // the name of its group (work_groups.h)
+  std::optional<std::string> base_checkpoint = {},
+                             joined_checkpoint = {};  // where its group branched off and came back
   std::optional<std::string> error;
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(Work, (),
                       (id, workflow_id, name, position, status, agent_status, mcp_server_refs, tasks, wants_report,
-                       folder, error, version))
+                       folder, parallel, base_checkpoint, joined_checkpoint, error, version))
 
 // Then it is no longer to be changed or taken out.
 inline bool has_begun(const Work& work) {
-  return work.status != WorkStatus::PENDING ||
+  return work.status != WorkStatus::PENDING || work.base_checkpoint ||
          std::ranges::any_of(in_column<Tasks>(work.tasks), [](const Task& task) { return task.attempt > 0; });
 }
 
 struct WorkTree {
-  std::string id;  // workflow and git
+  std::string id;  // workflow and git, and the work where it is a work's own
   std::string git_id, workflow_id, branch, path, repository;
   std::optional<std::string> base_branch = {}, base = {};  // a name, and the commit that it was
   TreeStatus status = TreeStatus::PENDING;
   std::optional<std::string> error = {};
+  std::optional<std::string> work_id = {};  // of a group; none: the workflow's own
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(WorkTree, (),
-                      (id, git_id, workflow_id, branch, path, repository, base_branch, base, status, error, version))
+                      (id, git_id, workflow_id, branch, path, repository, base_branch, base, status, error, work_id,
+                       version))
 
 struct Space {
   std::string workflow_id, folder;
@@ -219,8 +224,9 @@ inline bool refers_to(const Workflow& workflow, const std::string& git_id) {
   return std::ranges::find(refs, git_id, &GitRef::git_id) != refs.end();
 }
 
-inline std::string tree_id(const std::string& workflow_id, const std::string& git_id) {
-  return workflow_id + "." + git_id;
+inline std::string tree_id(const std::string& workflow_id, const std::string& git_id,
+                           const std::optional<std::string>& work_id = {}) {
+  return workflow_id + "." + git_id + (work_id ? "." + *work_id : "");
 }
 
 inline void add_id(skald::RawJson& column, const std::string& id) {

@@ -73,6 +73,11 @@ struct IntegrationTrial {
   std::vector<std::string> conflicts;  // files
 };
 
+struct MergedCommit {
+  std::string commit;                  // empty where there are conflicts
+  std::vector<std::string> conflicts;  // files
+};
+
 class Repositories {
  public:
   virtual ~Repositories() = default;
@@ -98,6 +103,10 @@ class Repositories {
   // Branch and files as they were at that checkpoint, HEAD on the branch; what was not committed then, staged or not, is not
   // committed and not staged. What is there now and not kept by a checkpoint is gone, but for ignored files.
   virtual void restore_checkpoint(const Tree& tree, const std::string& commit) = 0;
+  // What `theirs` has changed since `base`, brought into `ours`: a commit with the parents of `ours`, so that restoring it
+  // leaves the branch where it is. Moves nothing; the same from the same gives the same commit.
+  virtual MergedCommit merge_commits(const std::string& repository, const std::string& base, const std::string& ours,
+                                     const std::string& theirs) = 0;
   // Removes refs/skald/{name}, or all below refs/skald/{name}/ as well.
   virtual void drop_checkpoints(const std::string& repository, const std::string& name) = 0;
 

@@ -51,7 +51,7 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
   run.space = outside.space_of(run.workflow_id);
   const Preset* const preset = find_preset(outside.options, run.agent);
   run.trees.clear();
-  if (preset != nullptr && preset->restore_before_retry) run.trees = ready_trees(step.tx(), run.workflow_id);
+  if (preset != nullptr && preset->restore_before_retry) run.trees = ready_trees(step.tx(), work);
   run.mcp_servers = in_column<Ids>(work.mcp_server_refs);
   run.folder = work.folder.value_or(run.space);
 }

@@ -33,8 +33,10 @@ struct TreePlan {
   std::string commit = {};  // of its checkpoint
   bool added = false;  // its row, by this saga
   std::optional<std::string> error = {};
+  std::optional<std::string> work_id = {};  // whose own it is; none: the workflow's
 };
-BOOST_DESCRIBE_STRUCT(TreePlan, (), (git_id, repository, path, branch, base_branch, base, commit, added, error))
+BOOST_DESCRIBE_STRUCT(TreePlan, (),
+                      (git_id, repository, path, branch, base_branch, base, commit, added, error, work_id))
 
 struct StartWorkflow {
   std::string workflow_id, space;
@@ -67,8 +69,9 @@ struct PlannedWork {
   std::optional<std::vector<NewTask>> tasks = {};
   std::optional<Ids> mcp_server_refs = {};
   std::optional<bool> wants_report = {};
+  std::optional<std::string> parallel = {};
 };
-BOOST_DESCRIBE_STRUCT(PlannedWork, (), (id, is_new, name, tasks, mcp_server_refs, wants_report))
+BOOST_DESCRIBE_STRUCT(PlannedWork, (), (id, is_new, name, tasks, mcp_server_refs, wants_report, parallel))
 
 struct ModifyWorkflow {
   std::string workflow_id;
@@ -85,10 +88,23 @@ BOOST_DESCRIBE_STRUCT(ModifyWorkflow, (),
 
 struct NextWork {
   std::string workflow_id;
-  std::optional<std::string> work_id = {};
+  std::vector<Use> works = {};  // several where they are of one group
   bool unsettled = false;  // worktrees are to be made or removed first
+  bool branches = false;  // the works have worktrees of their own
+  std::optional<std::string> error = {};  // why those cannot be made
 };
-BOOST_DESCRIBE_STRUCT(NextWork, (), (workflow_id, work_id, unsettled))
+BOOST_DESCRIBE_STRUCT(NextWork, (), (workflow_id, works, unsettled, branches, error))
+
+// Before works of a group begin: the checkpoint that they start from, and their own worktrees.
+struct BranchWorks {
+  std::string workflow_id;
+  std::vector<Use> works = {};
+  std::string checkpoint_id = {};
+  std::vector<TreePlan> trees = {};  // the workflow's, for the checkpoint where it is not there yet
+  std::vector<TreePlan> branches = {};  // the works'
+  std::optional<std::string> error = {};
+};
+BOOST_DESCRIBE_STRUCT(BranchWorks, (), (workflow_id, works, checkpoint_id, trees, branches, error))
 
 // After a work: its checkpoint, then the next one.
 struct Advance {
@@ -140,6 +156,26 @@ struct TreeHome {
   std::vector<std::string> conflicts = {};
 };
 BOOST_DESCRIBE_STRUCT(TreeHome, (), (git_id, repository, path, branch, target, before, after, conflicts))
+
+// What one work of a group did in one repository.
+struct WorkBranch {
+  std::string work_name;
+  TreePlan tree;
+  std::vector<std::string> conflicts = {};
+};
+BOOST_DESCRIBE_STRUCT(WorkBranch, (), (work_name, tree, conflicts))
+
+// When all works of a group are through: what they did, brought into the workflow's worktrees in their order.
+struct JoinWorks {
+  std::string workflow_id;
+  std::string safety_id = {}, joined_id = {};  // checkpoints before and after
+  std::vector<Use> works = {};  // empty: there is nothing to join
+  std::vector<TreePlan> trees = {};  // the workflow's
+  std::vector<WorkBranch> branches = {};  // that are merged, by work
+  std::vector<TreePlan> removals = {};  // all worktrees of the works
+  std::vector<TreeRestore> results = {};
+};
+BOOST_DESCRIBE_STRUCT(JoinWorks, (), (workflow_id, safety_id, joined_id, works, trees, branches, removals, results))
 
 struct IntegrateWorkflow {
   std::string workflow_id, id;
@@ -198,7 +234,9 @@ skald::Saga<WorkflowWalk> delete_saga(const OutsideHandle& outside);
 skald::Saga<WorkflowWalk> release_saga();
 skald::Saga<SettleTrees> settle_saga(const OutsideHandle& outside);
 skald::Saga<ModifyWorkflow> modify_saga(const OutsideHandle& outside, const skald::Saga<SettleTrees>& settle);
-skald::Saga<NextWork> next_saga(const skald::Saga<SettleTrees>& settle);
+skald::Saga<BranchWorks> branch_saga(const OutsideHandle& outside);
+skald::Saga<NextWork> next_saga(const skald::Saga<SettleTrees>& settle, const skald::Saga<BranchWorks>& branch);
+skald::Saga<JoinWorks> join_saga(const OutsideHandle& outside);
 skald::Saga<Advance> advance_saga(const OutsideHandle& outside, const skald::Saga<NextWork>& next);
 skald::Saga<TakeCheckpoint> checkpoint_saga(const OutsideHandle& outside);
 skald::Saga<RestoreWorkflow> restore_saga(const OutsideHandle& outside);
@@ -216,7 +254,9 @@ struct Sagas {
   skald::Saga<WorkflowWalk> pause, resume, cancel, remove, release;
   skald::Saga<SettleTrees> settle;
   skald::Saga<ModifyWorkflow> modify;
+  skald::Saga<BranchWorks> branch;
   skald::Saga<NextWork> next;
+  skald::Saga<JoinWorks> join;
   skald::Saga<Advance> advance;
   skald::Saga<TakeCheckpoint> checkpoint;
   skald::Saga<RestoreWorkflow> restore;

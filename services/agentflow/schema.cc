@@ -82,6 +82,12 @@ constexpr const char* kBounds = R"sql(
   CREATE INDEX flow_usage_work ON flow_usage (work_id);
   CREATE INDEX flow_work_agent ON flow_work (agent_status))sql";
 
+constexpr const char* kSideBySide = R"sql(
+  ALTER TABLE flow_work ADD COLUMN parallel TEXT;
+  ALTER TABLE flow_work ADD COLUMN base_checkpoint TEXT;
+  ALTER TABLE flow_work ADD COLUMN joined_checkpoint TEXT;
+  ALTER TABLE flow_work_tree ADD COLUMN work_id TEXT)sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
@@ -91,7 +97,8 @@ std::span<const skald::Migration> migrations() {
       skald::Migration{.version = 3, .name = "questions and queries", .sql = kAsking, .postgres_sql = ""},
       skald::Migration{.version = 4, .name = "what happened", .sql = kHistory, .postgres_sql = ""},
       skald::Migration{.version = 5, .name = "bounds", .sql = kBounds, .postgres_sql = ""},
-      skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""}};
+      skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""},
+      skald::Migration{.version = 7, .name = "works side by side", .sql = kSideBySide, .postgres_sql = ""}};
   return steps;
 }
 

@@ -24,13 +24,13 @@ void look_at_trees(Local& step, SettleTrees& settle) {
   if (!workflow || workflow->status == WorkflowStatus::DELETING || has_running_work(step.tx(), workflow->id)) return;
   for (const WorkTree& tree : trees_of(step.tx(), workflow->id)) {
     if (!refers_to(*workflow, tree.git_id)) settle.releases.push_back(plan_of(tree));
-    else if (tree.status != TreeStatus::READY && has_worktrees(workflow->status))
+    else if (!tree.work_id && tree.status != TreeStatus::READY && has_worktrees(workflow->status))
       settle.additions.push_back(plan_of(tree));
   }
 }
 
 void forget_tree(Local& step, SettleTrees& settle, TreePlan& plan) {
-  const auto row = step->find<WorkTree>(tree_id(settle.workflow_id, plan.git_id));
+  const auto row = step->find<WorkTree>(tree_id(settle.workflow_id, plan.git_id, plan.work_id));
   if (!row) return;
   step->execute("DELETE FROM flow_work_tree WHERE id = $1", row->id);
   say(step.tx(), kTreeStatusChanged, *row, true);

@@ -19,11 +19,12 @@ TreePlan plan_of(const WorkTree& row) {
           .path = row.path,
           .branch = row.branch,
           .base_branch = row.base_branch,
-          .base = row.base.value_or("")};
+          .base = row.base.value_or(""),
+          .work_id = row.work_id};
 }
 
 WorkTree row_of(const std::string& workflow_id, const TreePlan& plan) {
-  return {.id = tree_id(workflow_id, plan.git_id),
+  return {.id = tree_id(workflow_id, plan.git_id, plan.work_id),
           .git_id = plan.git_id,
           .workflow_id = workflow_id,
           .branch = plan.branch,
@@ -33,6 +34,7 @@ WorkTree row_of(const std::string& workflow_id, const TreePlan& plan) {
           .base = {},
           .status = TreeStatus::PENDING,
           .error = {},
+          .work_id = plan.work_id,
           .version = 0};
 }
 
@@ -43,20 +45,33 @@ void add_tree(const Outside& outside, TreePlan& plan) {
   change_by_git([&] { repositories.add_tree(tree, plan.base); }, [&] { repositories.remove_tree(tree); });
 }
 
-void remove_tree(const Outside& outside, const std::string& workflow_id, const TreePlan& plan) {
-  Repositories& repositories = *outside.options.repositories;
+namespace {
+
+// A repository that has vanished has nothing of ours left.
+template <class Call>
+void where_it_is_there(Call&& call) {
   try {
-    repositories.remove_tree({plan.repository, plan.path, plan.branch});
-    repositories.drop_checkpoints(plan.repository, workflow_id);
+    call();
   } catch (const skald::Refused& refused) {
     if (refused.code() != "NO_REPOSITORY") throw;
   }
 }
 
+}  // namespace
+
+void remove_branch(const Outside& outside, const TreePlan& plan) {
+  where_it_is_there([&] { outside.options.repositories->remove_tree({plan.repository, plan.path, plan.branch}); });
+}
+
+void remove_tree(const Outside& outside, const std::string& workflow_id, const TreePlan& plan) {
+  remove_branch(outside, plan);
+  where_it_is_there([&] { outside.options.repositories->drop_checkpoints(plan.repository, workflow_id); });
+}
+
 bool has_unsettled_trees(skald::Transaction& tx, const Workflow& workflow) {
   const auto trees = trees_of(tx, workflow.id);
   return std::ranges::any_of(trees, [&](const WorkTree& tree) {
-    return tree.status != TreeStatus::READY || !refers_to(workflow, tree.git_id);
+    return (tree.status != TreeStatus::READY && !tree.work_id) || !refers_to(workflow, tree.git_id);
   });
 }
 

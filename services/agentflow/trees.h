@@ -11,7 +11,9 @@ TreePlan plan_of(const WorkTree& row);
 WorkTree row_of(const std::string& workflow_id, const TreePlan& plan);
 
 void add_tree(const Outside& outside, TreePlan& plan);
-// With its branch and its checkpoints. A repository that has vanished has nothing of ours left.
+// With its branch. A repository that has vanished has nothing of ours left.
+void remove_branch(const Outside& outside, const TreePlan& plan);
+// The same, with all checkpoints of the workflow in that repository.
 void remove_tree(const Outside& outside, const std::string& workflow_id, const TreePlan& plan);
 
 // Whether `settle` has something to do once no work runs: a worktree that is not READY, or that no ref names any more.

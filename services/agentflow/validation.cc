@@ -29,6 +29,7 @@ void check_work(const NewWork& work) {
     check_text("BAD_PROMPT", "a prompt", task.prompt, kPromptMax, "\n\r\t");
     if (task.agent) check_text("BAD_AGENT", "the name of an agent", *task.agent, kNameMax);
   }
+  if (work.parallel) check_text("BAD_PARALLEL", "parallel", *work.parallel, kNameMax);
   if (!work.mcp_server_refs) return;
   if (work.mcp_server_refs->size() > kRefsMax)
     throw Invalid("BAD_REFERENCE", "a work uses at most " + std::to_string(kRefsMax) + " MCP servers");

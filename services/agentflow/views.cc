@@ -42,6 +42,7 @@ WorkView view_of(skald::Transaction& tx, const Work& work) {
           .error = work.error,
           .mcp_server_refs = in_column<Ids>(work.mcp_server_refs),
           .wants_report = work.wants_report,
+          .parallel = work.parallel,
           .tasks = in_column<Tasks>(work.tasks),
           .question =
               open.empty() ? std::nullopt : std::optional(OpenQuestion{open[0].id, open[0].text, open[0].created_at}),
@@ -82,7 +83,7 @@ WorkflowView view_of(skald::Transaction& tx, const Workflow& workflow) {
   out.seconds = static_cast<double>(usage.milliseconds) / 1e3;
   for (const Work& work : works_of(tx, workflow.id)) out.works.push_back({work.id, work.name, work.status});
   for (const WorkTree& tree : trees_of(tx, workflow.id))
-    out.work_trees.push_back({tree.git_id, tree.branch, tree.path, tree.status, tree.error});
+    out.work_trees.push_back({tree.git_id, tree.branch, tree.path, tree.status, tree.error, tree.work_id});
   if (const auto space = tx.find<Space>(workflow.id)) out.space = space->folder;
   return out;
 }

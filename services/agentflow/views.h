@@ -37,8 +37,9 @@ struct NewWork {
   std::vector<NewTask> tasks;
   std::optional<Ids> mcp_server_refs;
   std::optional<bool> wants_report;
+  std::optional<std::string> parallel = {};  // with the works beside it that say the same
 };
-BOOST_DESCRIBE_STRUCT(NewWork, (), (name, tasks, mcp_server_refs, wants_report))
+BOOST_DESCRIBE_STRUCT(NewWork, (), (name, tasks, mcp_server_refs, wants_report, parallel))
 
 // What a workflow is to do: a template's body, and a part of a new workflow.
 struct Plan {
@@ -119,8 +120,9 @@ struct TreeView {
   std::string git_id, branch, path;
   TreeStatus status{};
   std::optional<std::string> error;
+  std::optional<std::string> work_id = {};  // whose own it is; none: the workflow's
 };
-BOOST_DESCRIBE_STRUCT(TreeView, (), (git_id, branch, path, status, error))
+BOOST_DESCRIBE_STRUCT(TreeView, (), (git_id, branch, path, status, error, work_id))
 
 struct WorkflowView {
   std::string id, name, agent;
@@ -157,14 +159,15 @@ struct WorkView {
   std::optional<std::string> error;
   Ids mcp_server_refs;
   bool wants_report = false;
+  std::optional<std::string> parallel = {};
   Tasks tasks;
   std::optional<OpenQuestion> question;  // that it waits for, or the first of several
   std::int64_t version = 0;
   std::optional<double> cost = {};  // as far as its agents have told
 };
 BOOST_DESCRIBE_STRUCT(WorkView, (),
-                      (id, workflow_id, name, order, status, agent_status, error, mcp_server_refs, wants_report, tasks,
-                       question, version, cost))
+                      (id, workflow_id, name, order, status, agent_status, error, mcp_server_refs, wants_report,
+                       parallel, tasks, question, version, cost))
 
 struct CheckpointView {
   std::string id;

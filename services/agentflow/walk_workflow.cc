@@ -35,15 +35,6 @@ void let_go_of_agent(Work& work) {
     work.agent_status = AgentStatus::STOPPING;
 }
 
-void stop_work(Local& step, WorkflowWalk& walk, Use& work) {
-  withdraw_questions(step.tx(), work.id, "the workflow was paused");
-  change_work(step, walk, work.id, [](Work& row) {
-    if (row.status != WorkStatus::RUNNING) return;
-    row.status = WorkStatus::STOPPED;
-    let_go_of_agent(row);
-  });
-}
-
 void cancel_work(Local& step, WorkflowWalk& walk, Use& work) {
   withdraw_questions(step.tx(), work.id, "the workflow was cancelled");
   change_work(step, walk, work.id, [](Work& row) {
@@ -120,6 +111,15 @@ void let_end(const Outside& outside, const std::string& run, skald::Duration pat
        seen = outside.agents().look(run))
     outside.options.pause(kLook);
   end_run(outside, run, "its task is done", patience);
+}
+
+void stop_work(Local& step, WorkflowWalk& walk, Use& work) {
+  withdraw_questions(step.tx(), work.id, "the work was stopped");
+  change_work(step, walk, work.id, [](Work& row) {
+    if (row.status != WorkStatus::RUNNING) return;
+    row.status = WorkStatus::STOPPED;
+    let_go_of_agent(row);
+  });
 }
 
 void note_runs(const Work& work, std::vector<std::string>& runs) {

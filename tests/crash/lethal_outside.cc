@@ -59,6 +59,10 @@ class LethalRepositories final : public Repositories {
   std::string commit_rest(const Tree& tree, const std::string& message) override {
     return through(fate_, "git commit_rest", [&] { return real_->commit_rest(tree, message); });
   }
+  agentflow::MergedCommit merge_commits(const std::string& repository, const std::string& base, const std::string& ours,
+                                        const std::string& theirs) override {
+    return through(fate_, "git merge_commits", [&] { return real_->merge_commits(repository, base, ours, theirs); });
+  }
   IntegrationTrial try_integration(const Tree& tree, const Integration& integration) override {
     return through(fate_, "git try_integration", [&] { return real_->try_integration(tree, integration); });
   }

@@ -39,6 +39,10 @@ class MeddledRepositories final : public Repositories {
     meddle_("restore", tree, commit);
     real_->restore_checkpoint(tree, commit);
   }
+  agentflow::MergedCommit merge_commits(const std::string& repository, const std::string& base, const std::string& ours,
+                                        const std::string& theirs) override {
+    return real_->merge_commits(repository, base, ours, theirs);
+  }
   void drop_checkpoints(const std::string& repository, const std::string& name) override {
     real_->drop_checkpoints(repository, name);
   }

@@ -42,6 +42,19 @@ TEST_F(GitCheckpointsTest, ACheckpointTakenAgainIsTheFirst) {
   EXPECT_NE(repositories_->take_checkpoint(tree_, "flow-1/work-2"), first);
 }
 
+TEST_F(GitCheckpointsTest, AFileThatChangesInTheSecondOfItsCheckoutAndKeepsItsSizeIsTaken) {
+  const timespec then[] = {{.tv_sec = 1'000'000'000, .tv_nsec = 0}, {.tv_sec = 1'000'000'000, .tv_nsec = 0}};
+  const auto set_back = [&](const std::string& path) { ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), then, 0), 0); };
+  git(repository_, {"config", "core.trustctime", "false"});  // a test cannot set that time
+  set_back(at("a.txt"));
+  git(tree_.path, {"update-index", "--refresh"});
+  set_back(entry() + "/index");
+  write(at("a.txt"), "ONE\ntwo\nthree\n");
+  set_back(at("a.txt"));
+  const std::string commit = repositories_->take_checkpoint(tree_, "one");
+  EXPECT_EQ(git(repository_, {"show", commit + ":a.txt"}), "ONE\ntwo\nthree");
+}
+
 TEST_F(GitCheckpointsTest, NamesThatAreHardToQuoteComeBackAsTheyWere) {
   const std::vector<std::string> names = {
       "with space",  "quo\"te's",   "new\nline", "-dash",          "--all", "\xc3\xa4\xe2\x82\xac",

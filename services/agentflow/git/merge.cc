@@ -23,19 +23,24 @@ std::vector<std::string> split_fields(std::string_view text, char end) {
   return out;
 }
 
+// The commit's tree as a child of `parent`: git takes no base for a merge before its version 2.40, it looks for it.
+std::string show_as_child(const GitProgram& git, const GitPlace& repository, const GitCommit& commit,
+                          const GitCommit& parent) {
+  const std::string us = our_signature(commit.date());
+  return write_commit(git, repository,
+                      {.tree = commit.tree,
+                       .parents = {parent.id},
+                       .author = us,
+                       .committer = us,
+                       .message = "What a merge is computed from\n"});
+}
+
 // A commit on `tip`, as a merge with the commit's own parent as the base: for that, the tip's tree is shown to git as
 // a child of that parent.
 MergedTree pick_tree(const GitProgram& git, const GitPlace& repository, const GitCommit& tip, const GitCommit& picked,
                      const GitCommit& parent) {
   if (tip.tree == parent.tree) return {.tree = picked.tree, .conflicts = {}};
-  const std::string us = our_signature(picked.date());
-  const std::string shown = write_commit(git, repository,
-                                         {.tree = tip.tree,
-                                          .parents = {parent.id},
-                                          .author = us,
-                                          .committer = us,
-                                          .message = "Where a rebase has come to\n"});
-  return merge_trees(git, repository, shown, picked.id);
+  return merge_trees(git, repository, show_as_child(git, repository, tip, parent), picked.id);
 }
 
 std::vector<std::string> commits_to_rebase(const GitProgram& git, const GitPlace& repository, const std::string& onto,
@@ -75,6 +80,24 @@ MergedTree merge_trees(const GitProgram& git, const GitPlace& repository, const 
     for (std::size_t i = 1; i < fields.size(); ++i)
       out.conflicts.push_back(skald::cut_text(fields[i], kConflictPathMax));
   return out;
+}
+
+MergedCommit merge_git_commits(const GitProgram& git, const GitPlace& repository, const std::string& base,
+                               const std::string& ours, const std::string& theirs) {
+  const GitCommit from = read_commit(git, repository, base), own = read_commit(git, repository, ours),
+                  other = read_commit(git, repository, theirs);
+  if (other.tree == from.tree || other.tree == own.tree) return {.commit = own.id, .conflicts = {}};
+  MergedTree merged = merge_trees(git, repository, show_as_child(git, repository, own, from),
+                                  show_as_child(git, repository, other, from));
+  if (!merged.conflicts.empty()) return {.commit = "", .conflicts = std::move(merged.conflicts)};
+  const std::string us = our_signature(other.date());
+  return {.commit = write_commit(git, repository,
+                                 {.tree = merged.tree,
+                                  .parents = own.parents,
+                                  .author = us,
+                                  .committer = us,
+                                  .message = "Works side by side, joined\n"}),
+          .conflicts = {}};
 }
 
 RebasedCommits rebase_commits(const GitProgram& git, const GitPlace& repository, const GitCommit& onto,

@@ -7,6 +7,7 @@
 
 #include "agentflow/git/command.h"
 #include "agentflow/git/commits.h"
+#include "agentflow/repositories.h"
 
 namespace agentflow {
 
@@ -25,6 +26,10 @@ struct RebasedCommits {
 // commit whose change is there already.
 RebasedCommits rebase_commits(const GitProgram& git, const GitPlace& repository, const GitCommit& onto,
                               const std::string& branch);
+
+// With `base` as the one that both come from, whatever their own history says.
+MergedCommit merge_git_commits(const GitProgram& git, const GitPlace& repository, const std::string& base,
+                               const std::string& ours, const std::string& theirs);
 
 bool is_ancestor(const GitProgram& git, const GitPlace& repository, const std::string& older, const std::string& newer);
 

@@ -8,6 +8,7 @@
 #include "agentflow/git/integration.h"
 #include "agentflow/git/layout.h"
 #include "agentflow/git/lock.h"
+#include "agentflow/git/merge.h"
 #include "agentflow/git/names.h"
 #include "agentflow/git/snapshot.h"
 #include "agentflow/git/target.h"
@@ -78,6 +79,12 @@ class GitRepositories final : public Repositories {
     const GitPlace place = tree_place(tree);
     const auto held = locks_.hold(place.common);
     restore_git_checkpoint(git_, place, tree.branch, commit);
+  }
+
+  MergedCommit merge_commits(const std::string& repository, const std::string& base, const std::string& ours,
+                             const std::string& theirs) override {
+    for (const std::string& commit : {base, ours, theirs}) check_commit(commit);
+    return merge_git_commits(git_, repository_place(repository), base, ours, theirs);
   }
 
   void drop_checkpoints(const std::string& repository, const std::string& name) override {

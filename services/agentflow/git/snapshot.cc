@@ -18,6 +18,10 @@ class ScratchIndex {
       : path_(git_dir + "/skald-index-" + skald::make_id(env.clock.now(), env.random)) {
     std::error_code ignored;  // a worktree may have no index, and a scratch one may be empty
     std::filesystem::copy_file(git_dir + "/index", path_, ignored);
+    // Its time stays: by it git knows the files that may have changed in the second in which the index was written, and
+    // reads them instead of trusting their size.
+    const auto written = std::filesystem::last_write_time(git_dir + "/index", ignored);
+    if (!ignored) std::filesystem::last_write_time(path_, written, ignored);
   }
   ScratchIndex(const ScratchIndex&) = delete;
   ScratchIndex& operator=(const ScratchIndex&) = delete;
