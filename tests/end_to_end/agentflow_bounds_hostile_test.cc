@@ -83,11 +83,11 @@ TEST_P(AgentflowHostile, AnAgentThatDeletesItsWorktreeFailsItsWorkflowOrTheNextT
   delete_and_expect_nothing_left(id);
 }
 
-TEST_P(AgentflowHostile, AnAgentThatDeletesTheGitFileOfItsWorktreeFailsTheNextTask) {
-  const std::string id = create(add_git(), {{"rm -f .git", "true"}}, "");
+TEST_P(AgentflowHostile, AnAgentThatDeletesTheGitFileOfItsWorktreeIsInNobodysWay) {
+  const std::string id = create(add_git(), {{"rm -f .git; echo more > more.txt", "true"}}, "");
   act(id, "start");
-  becomes(id, WorkflowStatus::FAILED);
-  EXPECT_TRUE(show(id).error.has_value());
+  becomes(id, WorkflowStatus::COMPLETED);
+  EXPECT_NE(call("GET", "/agentflow/workflows/" + id + "/diff").body.find("more.txt"), std::string::npos);
   delete_and_expect_nothing_left(id);
 }
 

@@ -37,10 +37,8 @@ std::string way_out(const GitPlace& repository, const std::string& branch) {
   return repository.common + "/skald-removed-" + name;
 }
 
-// The registration last: it is what says that the folder is ours. It goes at once, for half of one is nobody's.
-void remove_entry(const GitPlace& repository, const std::string& branch, const TreeEntry& entry,
-                  const std::string& path) {
-  remove_folder(path);
+// It goes at once, for half of one is nobody's.
+void remove_registration(const GitPlace& repository, const std::string& branch, const TreeEntry& entry) {
   const std::string out = way_out(repository, branch);
   remove_folder(out);
   std::error_code error;
@@ -49,6 +47,13 @@ void remove_entry(const GitPlace& repository, const std::string& branch, const T
     throw skald::Unavailable("FOLDER_STAYS", "cannot rename " + entry.git_dir + " (" + error.message() +
                                                  "); look at its rights, then try again");
   remove_folder(out);
+}
+
+// The registration last: it is what says that the folder is ours.
+void remove_entry(const GitPlace& repository, const std::string& branch, const TreeEntry& entry,
+                  const std::string& path) {
+  remove_folder(path);
+  remove_registration(repository, branch, entry);
 }
 
 // Made by a call of ours that was killed before its end: the branch's mark came first.
@@ -113,6 +118,10 @@ void remove_git_tree(const GitProgram& git, const GitPlace& repository, const Tr
   const auto entry = find_tree_entry(repository, path);
   if (entry && (entry->made_for == tree.branch || is_half_ours(*entry, tree.branch, marked[0].has_value())))
     remove_entry(repository, tree.branch, *entry, path);
+  // Somebody has put a link in the way: what is behind it is not ours.
+  if (const auto lost = entry ? std::nullopt : find_tree_entry(repository, tree.path);
+      lost && lost->made_for == tree.branch)
+    remove_registration(repository, tree.branch, *lost);
   if (!entry) remove_folder(way_out(repository, tree.branch));
   if (!entry && marked[0] && comes_from(path, repository)) remove_folder(path);
   if (!marked[0]) return;
