@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "cli/command.h"
-#include "cli/flow_diff.h"
 #include "cli/flow_await.h"
+#include "cli/flow_diff.h"
 #include "cli/flow_views.h"
 #include "cli/output.h"
 #include "host/demo_flow_plan.h"

@@ -3,9 +3,9 @@
 #include <ostream>
 
 #include "cli/command.h"
+#include "cli/flow_await.h"
 #include "cli/flow_create.h"
 #include "cli/flow_diff.h"
-#include "cli/flow_await.h"
 #include "cli/flow_references.h"
 #include "cli/flow_requests.h"
 #include "cli/flow_views.h"
