@@ -9,7 +9,7 @@ struct FlowProcessOptions {
   std::string database;    // a file of SQLite, or postgresql://…
   std::string folder;      // of spaces and runs
   std::string supervisor;  // the program that supervises an agent
-  std::int64_t lease_ms = 300, beat_ms = 50;
+  std::int64_t lease_ms = 1000, beat_ms = 150;
   std::string crash_notes;
   Doom doom = {};
 };

@@ -15,7 +15,7 @@ namespace skald::crash {
 
 class FlowScene {
  public:
-  explicit FlowScene(Dialect dialect, std::int64_t lease_ms = 300, std::int64_t beat_ms = 50);
+  explicit FlowScene(Dialect dialect, std::int64_t lease_ms = 1000, std::int64_t beat_ms = 150);
 
   // `place`: what a process leaves behind in its folder is for the next one of that place.
   std::unique_ptr<ServedProcess> start(Doom doom = {}, int place = 0) const;

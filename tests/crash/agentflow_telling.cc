@@ -9,7 +9,7 @@
 namespace skald::crash {
 namespace {
 
-constexpr Duration kPatience = 40s;
+constexpr Duration kPatience = 60s;
 
 // What is counted and comes of itself, whatever the story.
 bool is_housekeeping(const std::string& write) {

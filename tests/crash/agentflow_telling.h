@@ -15,7 +15,7 @@ namespace skald::crash {
 
 class FlowTelling {
  public:
-  explicit FlowTelling(Dialect dialect, std::int64_t lease_ms = 300, std::int64_t beat_ms = 50);
+  explicit FlowTelling(Dialect dialect, std::int64_t lease_ms = 1000, std::int64_t beat_ms = 150);
 
   // Another workflow, other keys. `doomed()`: from here on the process may die; `saved()`: nobody dies any more.
   void begin();
