@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -76,7 +77,9 @@ class RawClient {
  private:
   bool fill() {
     char bytes[4096];
-    const auto got = ::recv(fd_, bytes, sizeof bytes, 0);
+    ssize_t got = 0;
+    do got = ::recv(fd_, bytes, sizeof bytes, 0);  // with a time limit, it is interrupted by whatever signal comes
+    while (got < 0 && errno == EINTR);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       throw std::runtime_error("the server said nothing for too long");
     if (got > 0) in_.append(bytes, static_cast<std::size_t>(got));
