@@ -10,4 +10,7 @@ namespace skald {
 // that are no UTF-8 become '?', so that the result can always be stored.
 std::string cut_text(std::string_view text, std::size_t bytes_max);
 
+// How many bytes at the end are the beginning of a character whose rest is still to come.
+std::size_t unfinished_bytes(std::string_view text);
+
 }  // namespace skald

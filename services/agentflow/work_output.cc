@@ -80,23 +80,12 @@ TaskNews end_of_run(const WatchedWork& work, const OutputPlace& place) {
   return out;
 }
 
-// How many bytes at the end are the beginning of a character whose rest is still to come.
-std::size_t unfinished_bytes(std::string_view text) {
-  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0) == 0x80) continue;
-    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-    return length > back ? back : 0;
-  }
-  return 0;
-}
-
 // Of the run at `place`; empty: there is no more for now.
 std::string next_part(const WatchedWork& work, OutputPlace& place, bool over, const OutputSource& source) {
   const std::string run = run_of(work, place);
   std::string bytes = source.read(run, place.offset, kOutputChunk);
   const bool is_last = over && bytes.size() < kOutputChunk;
-  if (!is_last) bytes.resize(bytes.size() - unfinished_bytes(bytes));
+  if (!is_last) bytes.resize(bytes.size() - skald::unfinished_bytes(bytes));
   if (bytes.empty()) return "";
   const std::int64_t offset = place.offset;
   place.offset += static_cast<std::int64_t>(bytes.size());

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <algorithm>
+
 namespace skald {
 namespace {
 
@@ -48,6 +50,16 @@ std::string cut_text(std::string_view text, std::size_t bytes_max) {
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;
+}
+
+std::size_t unfinished_bytes(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
 }
 
 }  // namespace skald

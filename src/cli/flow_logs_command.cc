@@ -15,17 +15,6 @@ namespace {
 
 constexpr Duration kNextLook = 500ms;
 
-// How many bytes at the end are the beginning of a character whose rest is still to come.
-std::size_t unfinished(std::string_view text) {
-  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0) == 0x80) continue;
-    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-    return length > back ? back : 0;
-  }
-  return 0;
-}
-
 bool has_begun(const JsonView& task) { return !task["run"].empty(); }
 
 // A task of a work that was stopped or cancelled writes no more either.
@@ -52,7 +41,7 @@ class Log {
       if (bytes.empty()) break;
       offset_ += bytes.size();
       rest_ += bytes;
-      const std::size_t whole = rest_.size() - unfinished(rest_);
+      const std::size_t whole = rest_.size() - unfinished_bytes(rest_);
       print(rest_.substr(0, whole));
       rest_.erase(0, whole);
     }
