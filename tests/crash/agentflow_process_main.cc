@@ -9,11 +9,11 @@
 #include "agentflow/agentflow.h"
 #include "crash/agentflow_doom.h"
 #include "crash/lethal_database.h"
-#include "crash/lethal_outside.h"
 #include "http/engine_paths.h"
 #include "http/idempotency.h"
 #include "http/server.h"
 #include "observe/program_observer.h"
+#include "outside/witnessed.h"
 #include "runtime/signals.h"
 #include "runtime/wakeup.h"
 #include "runtime/worker_pool.h"
@@ -36,16 +36,26 @@ EngineOptions engine_options(const FlowProcessOptions& options) {
   return out;
 }
 
+// Also a call that fails has an end at which one can die.
+test::Witness lethal(Fate& fate) {
+  return [&fate](std::string_view call) -> std::shared_ptr<void> {
+    const Moment moment = fate.meet(call);
+    if (moment == Moment::before) Fate::die();
+    if (moment != Moment::after) return nullptr;
+    return {nullptr, [](void*) { Fate::die(); }};
+  };
+}
+
 agentflow::Options service_options(Env env, const FlowProcessOptions& options, Fate& fate) {
-  return {
-      .folder = options.folder,
-      .repositories = lethal_repositories(agentflow::git_repositories(env, 60s), fate),
-      .agents = lethal_agents(
-          agentflow::supervised_agents(env.clock, options.folder + "/runs", {options.supervisor, "agent-run"}), fate),
-      .presets = {},
-      .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
-      .greet_mcp_servers = false,
-      .pause = [](Duration time) { runtime::Wakeup().wait(time); }};
+  return {.folder = options.folder,
+          .repositories = test::witnessed(agentflow::git_repositories(env, 60s), lethal(fate)),
+          .agents = test::witnessed(
+              agentflow::supervised_agents(env.clock, options.folder + "/runs", {options.supervisor, "agent-run"}),
+              lethal(fate)),
+          .presets = {},
+          .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
+          .greet_mcp_servers = false,
+          .pause = [](Duration time) { runtime::Wakeup().wait(time); }};
 }
 
 void add_test_paths(http::Routes& routes, Fate& fate) {

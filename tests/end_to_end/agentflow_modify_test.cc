@@ -212,44 +212,41 @@ TEST_P(AgentflowModify, WhatMakesNoSenseIsRefusedAtOnce) {
   EXPECT_EQ(flow_problem(late), "WRONG_STATE");
 }
 
-TEST_P(AgentflowModify, AChangeBesideAResumptionEndsInOneOrder) {
-  for (int round = 0; round < 4; ++round) {
-    const std::string name = "gate" + std::to_string(round);
-    const std::string id = create(one_, {{waits_for(gate(name))}, {"true"}});
-    act(id, "start");
-    until([&] { return works(id)[0].agent_status == agentflow::AgentStatus::RUNNING; }, "the agent does not begin");
-    act(id, "pause");
-    becomes(id, WorkflowStatus::PAUSED);
-    std::thread beside([&] { act(id, "resume"); });
-    const Response changed = patch(id, "{" + refs({one_, two_}) + "}");
-    beside.join();
-    open_gate(name);
-    becomes(id, WorkflowStatus::COMPLETED);
-    if (changed.status == 202) {
-      until([&] { return show(id).modification->status != ModificationStatus::RUNNING; }, "the change does not end");
-      EXPECT_EQ(tree(id, two_).has_value(), show(id).modification->status == ModificationStatus::DONE);
-    }
-    expect_invariants();
-  }
+TEST_P(AgentflowModify, AResumptionWaitsForAChangeThatIsUnderWay) {
+  const std::string id = running({{"cat ../two/first.txt"}});
+  act(id, "pause");
+  becomes(id, WorkflowStatus::PAUSED);
+  standstill_.at("git add_tree");
+  EXPECT_EQ(patch(id, "{" + refs({one_, two_}) + "}").status, 202);
+  standstill_.until_there();
+  EXPECT_EQ(act(id, "resume").status, 202);
+  until_waits("resume");
+  EXPECT_EQ(show(id).status, WorkflowStatus::PAUSED);
+  standstill_.go_on();
+  open_gate();
+  becomes(id, WorkflowStatus::COMPLETED);
+  EXPECT_EQ(show(id).modification->status, ModificationStatus::DONE);
+  EXPECT_EQ(tree(id, two_), TreeStatus::READY);
+  expect_invariants();
 }
 
-TEST_P(AgentflowModify, AChangeBesideTheNextWorkIsEitherBeforeOrBehindIt) {
-  for (int round = 0; round < 4; ++round) {
-    const std::string name = "gate" + std::to_string(round);
-    const std::string id = create(one_, {{waits_for(gate(name))}, {"echo old"}});
-    act(id, "start");
-    until([&] { return works(id)[0].agent_status == agentflow::AgentStatus::RUNNING; }, "the agent does not begin");
-    std::thread beside([&] { open_gate(name); });
-    const Response changed = patch(id, R"({"works":[{"name":"new","tasks":[{"prompt":"echo new"}]}]})");
-    beside.join();
-    becomes(id, WorkflowStatus::COMPLETED);
-    if (changed.status == 202)
-      until([&] { return show(id).modification->status != ModificationStatus::RUNNING; }, "the change does not end");
-    const auto all = works(id);
-    ASSERT_GE(all.size(), 2U);
-    for (const auto& work : all) EXPECT_EQ(work.status, WorkStatus::COMPLETED) << to_json(all);
-    expect_invariants();
-  }
+TEST_P(AgentflowModify, AChangeWaitsForTheNextWorkThatIsUnderWay) {
+  const std::string id = running({{waits_for(gate("second"))}, {"echo old"}});
+  standstill_.at("git take_checkpoint");
+  open_gate();
+  standstill_.until_there();
+  EXPECT_EQ(patch(id, R"({"works":[{"name":"new","tasks":[{"prompt":"echo new"}]}]})").status, 202);
+  until_waits("modify");
+  standstill_.go_on();
+  until([&] { return show(id).modification->status != ModificationStatus::RUNNING; }, "the change does not end");
+  expect_done(*show(id).modification);
+  open_gate("second");
+  becomes(id, WorkflowStatus::COMPLETED);
+  const auto all = works(id);
+  ASSERT_EQ(all.size(), 3U) << "the work that had begun stays, the one that had not is replaced";
+  EXPECT_EQ(all[2].name, "new");
+  for (const auto& work : all) EXPECT_EQ(work.status, WorkStatus::COMPLETED) << to_json(all);
+  expect_invariants();
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, AgentflowModify, testing::Values(Dialect::sqlite, Dialect::postgres), flow_database);

@@ -5,6 +5,7 @@
 
 #include "end_to_end/order_site.h"
 #include "http/idempotency.h"
+#include "outside/witnessed.h"
 #include "support/built.h"
 
 namespace skald::test {
@@ -44,6 +45,7 @@ AgentflowTest::AgentflowTest() {
 
 AgentflowTest::~AgentflowTest() {
   open_gate();
+  standstill_.go_on();
   close();
   end_agents();
 }
@@ -57,27 +59,30 @@ void AgentflowTest::end_agents() {
 }
 
 void AgentflowTest::open() {
+  const Witness witness = [this](std::string_view call) { return standstill_.meet(call); };
   routes_ = std::make_unique<http::Routes>(env_, http::Authenticator(env_, std::nullopt), "test");
   EngineOptions options;
   options.outbox.backoff_first = 50ms;
   engine_ = std::make_unique<Engine>(env_, **db_, options);
   http::migrate_api_keys(**db_);
-  service_ = agentflow::install(*engine_, *routes_, env_,
-                                {.folder = (folder_.path() / "flow").string(),
-                                 .repositories = agentflow::git_repositories(env_, 60s),
-                                 .agents = agentflow::supervised_agents(
-                                     *clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"}),
-                                 .presets = presets_,
-                                 .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
-                                 .agents_max = agents_max_,
-                                 .cost_max = options_.cost_max,
-                                 .workflow_time_max = options_.workflow_time_max,
-                                 .agents_per_machine = options_.agents_per_machine,
-                                 .agents_per_repository = options_.agents_per_repository,
-                                 .greet_mcp_servers = false,
-                                 .own_mcp = {built::kProgram, "mcp"},
-                                 .pause = rest,
-                                 .publish = [this](std::string_view topic) { publisher_.publish(topic); }});
+  service_ = agentflow::install(
+      *engine_, *routes_, env_,
+      {.folder = (folder_.path() / "flow").string(),
+       .repositories = witnessed(agentflow::git_repositories(env_, 60s), witness),
+       .agents = witnessed(agentflow::supervised_agents(*clock_, (folder_.path() / "flow/runs").string(),
+                                                        {built::kProgram, "agent-run"}),
+                           witness),
+       .presets = presets_,
+       .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
+       .agents_max = agents_max_,
+       .cost_max = options_.cost_max,
+       .workflow_time_max = options_.workflow_time_max,
+       .agents_per_machine = options_.agents_per_machine,
+       .agents_per_repository = options_.agents_per_repository,
+       .greet_mcp_servers = false,
+       .own_mcp = {built::kProgram, "mcp"},
+       .pause = rest,
+       .publish = [this](std::string_view topic) { publisher_.publish(topic); }});
   engine_->start();
 }
 
@@ -163,6 +168,11 @@ void AgentflowTest::becomes(const std::string& workflow_id, agentflow::WorkflowS
 
 std::int64_t AgentflowTest::rows(const std::string& sql) {
   return (*db_)->read_result([&](Transaction& tx) { return tx.query(sql).get<std::int64_t>(0, 0); });
+}
+
+void AgentflowTest::until_waits(const std::string& saga) {
+  const std::string waiting = "SELECT COUNT(*) FROM skald_saga WHERE status = 'WAITING' AND type = 'agentflow." + saga;
+  until([&] { return rows(waiting + "'") > 0; }, saga + " does not wait");
 }
 
 void AgentflowTest::expect_invariants() {

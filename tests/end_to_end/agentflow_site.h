@@ -12,6 +12,7 @@
 #include "agentflow/views.h"
 #include "http/router.h"
 #include "http/sse.h"
+#include "outside/standstill.h"
 #include "support/test_database.h"
 
 namespace skald::test {
@@ -43,6 +44,8 @@ class AgentflowTest : public testing::TestWithParam<Dialect> {
   void becomes(const std::string& workflow_id, agentflow::WorkflowStatus status);
   void until(const std::function<bool()>& ready, const std::string& what);
   std::int64_t rows(const std::string& sql);
+  // A saga of that name wants a lock that another holds.
+  void until_waits(const std::string& saga);
   void expect_invariants();
   // No worktree, branch, ref, run or folder of any workflow.
   void expect_nothing_left();
@@ -60,6 +63,7 @@ class AgentflowTest : public testing::TestWithParam<Dialect> {
   std::unique_ptr<http::Routes> routes_;
   std::shared_ptr<void> service_;
   std::unique_ptr<Engine> engine_;
+  Standstill standstill_;  // of git and agents
   int agents_max_ = 8;
   std::map<std::string, agentflow::Preset> presets_;  // from the next restart() on
   agentflow::Options options_;                        // of what bounds agents: as presets_

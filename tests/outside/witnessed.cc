@@ -1,6 +1,6 @@
-#include "crash/lethal_outside.h"
+#include "outside/witnessed.h"
 
-namespace skald::crash {
+namespace skald::test {
 namespace {
 
 using agentflow::Agents;
@@ -11,85 +11,87 @@ using agentflow::Repositories;
 using agentflow::RepositoryFacts;
 using agentflow::Tree;
 
-// Also an effect that fails has an end at which one can die.
-template <class Effect>
-auto through(Fate& fate, std::string_view name, Effect&& effect) {
-  const Moment moment = fate.meet(name);
-  if (moment == Moment::before) Fate::die();
-  struct AtItsEnd {
-    Moment moment;
-    ~AtItsEnd() {
-      if (moment == Moment::after) Fate::die();
-    }
-  } const at_its_end{moment};
-  return effect();
-}
-
-class LethalRepositories final : public Repositories {
+class WitnessedRepositories final : public Repositories {
  public:
-  LethalRepositories(std::unique_ptr<Repositories> real, Fate& fate) : real_(std::move(real)), fate_(fate) {}
+  WitnessedRepositories(std::shared_ptr<Repositories> real, Witness witness)
+      : real_(std::move(real)), witness_(std::move(witness)) {}
 
   void clone(const std::string& remote, const std::string& path) override {
-    through(fate_, "git clone", [&] { real_->clone(remote, path); });
+    const auto end = witness_("git clone");
+    real_->clone(remote, path);
   }
   RepositoryFacts inspect(const std::string& path) override { return real_->inspect(path); }
   std::string resolve(const std::string& repository, const std::string& name) override {
     return real_->resolve(repository, name);
   }
   void add_tree(const Tree& tree, const std::string& base) override {
-    through(fate_, "git add_tree", [&] { real_->add_tree(tree, base); });
+    const auto end = witness_("git add_tree");
+    real_->add_tree(tree, base);
   }
   void remove_tree(const Tree& tree) override {
-    through(fate_, "git remove_tree", [&] { real_->remove_tree(tree); });
+    const auto end = witness_("git remove_tree");
+    real_->remove_tree(tree);
   }
   bool has_tree(const Tree& tree) override { return real_->has_tree(tree); }
   std::string take_checkpoint(const Tree& tree, const std::string& name) override {
-    return through(fate_, "git take_checkpoint", [&] { return real_->take_checkpoint(tree, name); });
+    const auto end = witness_("git take_checkpoint");
+    return real_->take_checkpoint(tree, name);
   }
   void restore_checkpoint(const Tree& tree, const std::string& commit) override {
-    through(fate_, "git restore_checkpoint", [&] { real_->restore_checkpoint(tree, commit); });
+    const auto end = witness_("git restore_checkpoint");
+    real_->restore_checkpoint(tree, commit);
   }
   void drop_checkpoints(const std::string& repository, const std::string& name) override {
-    through(fate_, "git drop_checkpoints", [&] { real_->drop_checkpoints(repository, name); });
+    const auto end = witness_("git drop_checkpoints");
+    real_->drop_checkpoints(repository, name);
   }
   Diff diff(const Tree& tree, const std::string& from, const std::optional<std::string>& to,
             std::size_t text_max) override {
     return real_->diff(tree, from, to, text_max);
   }
   std::string commit_rest(const Tree& tree, const std::string& message) override {
-    return through(fate_, "git commit_rest", [&] { return real_->commit_rest(tree, message); });
+    const auto end = witness_("git commit_rest");
+    return real_->commit_rest(tree, message);
   }
   agentflow::MergedCommit merge_commits(const std::string& repository, const std::string& base, const std::string& ours,
                                         const std::string& theirs) override {
-    return through(fate_, "git merge_commits", [&] { return real_->merge_commits(repository, base, ours, theirs); });
+    const auto end = witness_("git merge_commits");
+    return real_->merge_commits(repository, base, ours, theirs);
   }
   IntegrationTrial try_integration(const Tree& tree, const Integration& integration) override {
-    return through(fate_, "git try_integration", [&] { return real_->try_integration(tree, integration); });
+    const auto end = witness_("git try_integration");
+    return real_->try_integration(tree, integration);
   }
   void integrate(const Tree& tree, const Integration& integration, const IntegrationTrial& trial) override {
-    through(fate_, "git integrate", [&] { real_->integrate(tree, integration, trial); });
+    const auto end = witness_("git integrate");
+    real_->integrate(tree, integration, trial);
   }
   void undo_integration(const Tree& tree, const Integration& integration, const IntegrationTrial& trial) override {
-    through(fate_, "git undo_integration", [&] { real_->undo_integration(tree, integration, trial); });
+    const auto end = witness_("git undo_integration");
+    real_->undo_integration(tree, integration, trial);
   }
 
  private:
-  const std::unique_ptr<Repositories> real_;
-  Fate& fate_;
+  const std::shared_ptr<Repositories> real_;
+  const Witness witness_;
 };
 
-class LethalAgents final : public Agents {
+class WitnessedAgents final : public Agents {
  public:
-  LethalAgents(std::shared_ptr<Agents> real, Fate& fate) : real_(std::move(real)), fate_(fate) {}
+  WitnessedAgents(std::shared_ptr<Agents> real, Witness witness)
+      : real_(std::move(real)), witness_(std::move(witness)) {}
 
   void start(const RunSpec& spec) override {
-    through(fate_, "agent start", [&] { real_->start(spec); });
+    const auto end = witness_("agent start");
+    real_->start(spec);
   }
   void stop(const std::string& run, const std::string& why) override {
-    through(fate_, "agent stop", [&] { real_->stop(run, why); });
+    const auto end = witness_("agent stop");
+    real_->stop(run, why);
   }
   void prevent(const std::string& run, const std::string& why) override {
-    through(fate_, "agent prevent", [&] { real_->prevent(run, why); });
+    const auto end = witness_("agent prevent");
+    real_->prevent(run, why);
   }
   std::optional<RunView> look(const std::string& run) override { return real_->look(run); }
   std::vector<std::string> list() const override { return real_->list(); }
@@ -99,22 +101,23 @@ class LethalAgents final : public Agents {
   int fd() const override { return real_->fd(); }
   std::vector<std::string> changed() override { return real_->changed(); }
   void forget(const std::string& run) override {
-    through(fate_, "agent forget", [&] { real_->forget(run); });
+    const auto end = witness_("agent forget");
+    real_->forget(run);
   }
 
  private:
   const std::shared_ptr<Agents> real_;
-  Fate& fate_;
+  const Witness witness_;
 };
 
 }  // namespace
 
-std::shared_ptr<Repositories> lethal_repositories(std::unique_ptr<Repositories> real, Fate& fate) {
-  return std::make_shared<LethalRepositories>(std::move(real), fate);
+std::shared_ptr<Repositories> witnessed(std::shared_ptr<Repositories> real, Witness witness) {
+  return std::make_shared<WitnessedRepositories>(std::move(real), std::move(witness));
 }
 
-std::shared_ptr<Agents> lethal_agents(std::shared_ptr<Agents> real, Fate& fate) {
-  return std::make_shared<LethalAgents>(std::move(real), fate);
+std::shared_ptr<Agents> witnessed(std::shared_ptr<Agents> real, Witness witness) {
+  return std::make_shared<WitnessedAgents>(std::move(real), std::move(witness));
 }
 
-}  // namespace skald::crash
+}  // namespace skald::test
