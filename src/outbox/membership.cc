@@ -34,7 +34,7 @@ Membership::Membership(Env env, Database& db, Identity identity, Kind kind, cons
 
 Membership::Result Membership::run_once() {
   const Instant sent = env_.clock.steady();
-  if (joined_ && kind_ == Kind::leased && !trusted()) drop_everything();
+  const bool late = joined_ && !trusted();
   if (!joined_) {
     const std::string id = make_id(env_.clock.now(), env_.random);
     id_ = id;
@@ -51,13 +51,14 @@ Membership::Result Membership::run_once() {
     drop_everything();
     return {Duration::zero(), 0, {}};
   }
+  if (late) note_late_beat();
   {
     std::lock_guard lock(mutex_);
     good_until_ = sent + options_.lease * 4 / 5;
   }
   if (pulse.sagas_adrift && seam::holds(seam::Rule::adrift_sagas_released))
     db_.write("release sagas", [](Transaction& tx) { tables::saga::release_adrift(tx); });
-  const auto dead = observe(pulse.beats, sent, env_.clock.steady());
+  const Beats dead = observe(pulse.beats, sent, env_.clock.steady());
   resisting_ = dead.empty() ? std::set<std::string>() : take_over(dead);
   // What was released is due now, and not when the next beat finds it.
   const auto saga_due_in = pulse.sagas_adrift || !dead.empty() ? Duration::zero() : pulse.saga_due_in;
@@ -96,6 +97,13 @@ void Membership::drop_everything() {
   publish(View{});
 }
 
+// It was stopped, starved or cut off. Its row is there, so everything that it owned is its own still.
+void Membership::note_late_beat() const {
+  env_.observer.count("worker_beats_late_total");
+  env_.observer.log(Observer::Level::warn, "this worker's beat came late; nobody has taken its work, and it goes on",
+                    "\"worker\":\"" + id_ + "\"");
+}
+
 void Membership::must_count(Transaction& tx) const {
   if (!tables::worker::hold(tx, id_))
     throw Stale("WORKER_GONE", "this worker was taken over meanwhile; its next beat begins anew");
@@ -103,10 +111,10 @@ void Membership::must_count(Transaction& tx) const {
 
 // The workers whose beat has stood still for a whole lease on our own clock: from
 // having the first answer to sending the question of the last.
-std::vector<std::string> Membership::observe(const std::vector<std::pair<std::string, std::int64_t>>& beats,
-                                             Instant sent, Instant answered) {
+Membership::Beats Membership::observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant sent,
+                                      Instant answered) {
   std::map<std::string, Seen> current;
-  std::vector<std::string> dead;
+  Beats dead;
   for (const auto& [worker, beat] : beats) {
     if (worker == id_) continue;
     const auto before = others_.find(worker);
@@ -114,7 +122,7 @@ std::vector<std::string> Membership::observe(const std::vector<std::pair<std::st
     ++seen.observations;
     const bool still =
         seam::holds(seam::Rule::lease_observed_whole) ? sent - seen.since >= options_.lease : seen.observations > 1;
-    if (still) dead.push_back(worker);
+    if (still) dead.emplace(worker, beat);
     current.emplace(worker, seen);
   }
   others_ = std::move(current);
@@ -123,14 +131,15 @@ std::vector<std::string> Membership::observe(const std::vector<std::pair<std::st
 
 // Those of the dead whose sessions are not all gone yet. They keep their row locks, so nothing of theirs can be
 // taken; nobody waits for them here, or this worker's own lease would end meanwhile.
-std::set<std::string> Membership::take_over(const std::vector<std::string>& dead) {
+std::set<std::string> Membership::take_over(const Beats& dead) {
   std::set<std::string> resisting;
   const auto workers = db_.read_result([](Transaction& tx) { return tables::worker::all(tx); });
   for (const auto& worker : workers) {
-    if (std::ranges::find(dead, worker.id) == dead.end()) continue;
+    const auto seen = dead.find(worker.id);
+    if (seen == dead.end() || seen->second != worker.beat) continue;
     const bool ended = !seam::holds(seam::Rule::old_backends_terminated) ||
                        db_.end_sessions(from_json<std::vector<Database::Session>>(worker.sessions));
-    if (ended) take_over_from(worker.id);
+    if (ended) take_over_from(worker.id, worker.beat);
     else resisting.insert(worker.id);
   }
   for (const std::string& worker : resisting) {
@@ -144,14 +153,16 @@ std::set<std::string> Membership::take_over(const std::vector<std::string>& dead
   return resisting;
 }
 
-void Membership::take_over_from(const std::string& dead) {
+void Membership::take_over_from(const std::string& dead, std::int64_t beat) {
   std::lock_guard changing(changing_);
   View next = *view();
   const std::size_t before = next.shares.size();
+  bool taken = false;
   db_.write("take over", [&](Transaction& tx) {
     next.shares.resize(before);
     must_count(tx);
-    tables::worker::remove(tx, dead);
+    taken = tables::worker::remove_silent(tx, dead, beat);
+    if (!taken) return;
     release_work_of_dead(tx, dead);
     for (const Ownership& seen : tables::partition::all(tx)) {
       if (seen.owner != dead) continue;
@@ -159,6 +170,7 @@ void Membership::take_over_from(const std::string& dead) {
         next.shares.push_back({seen.id, *fence, true, false});
     }
   });
+  if (!taken) return;
   env_.observer.count("worker_take_overs_total");
   env_.observer.log(Observer::Level::warn, "took over the work of a worker that stopped beating",
                     "\"worker\":\"" + id_ + "\",\"dead\":\"" + dead +

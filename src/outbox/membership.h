@@ -6,6 +6,12 @@
 // clock. A taken partition's fence counts up, and the dead worker's database
 // sessions are ended first, so that a stopped process holds no row locks. Sessions that
 // do not end at once are looked for again at the next beat; the work of others is taken meanwhile.
+//
+// | what happens                                 | what follows                                                 |
+// | a beat comes too late, the row is still there | it goes on with what it owned: nobody has touched that        |
+// | the row is gone                              | others have its work; it begins again under a new id          |
+// | a beat comes while a taker ends its sessions  | it is not taken over: the row goes only with the beat seen    |
+//
 // Sole: on SQLite one process owns the file; it adopts everything and never beats.
 //
 // run_once() is called by one thread, everything else by any.
@@ -65,10 +71,11 @@ class Membership {
   View join(Transaction& tx);
   void must_count(Transaction& tx) const;   // throws Stale where others hold this worker for dead
   void drop_everything();
-  std::vector<std::string> observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant sent,
-                                   Instant answered);
-  std::set<std::string> take_over(const std::vector<std::string>& dead);
-  void take_over_from(const std::string& dead);
+  void note_late_beat() const;
+  using Beats = std::map<std::string, std::int64_t>;  // by worker
+  Beats observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant sent, Instant answered);
+  std::set<std::string> take_over(const Beats& dead);
+  void take_over_from(const std::string& dead, std::int64_t beat);
   void share_out(std::size_t workers);
   void publish(View view);
   std::string sessions_text() const;

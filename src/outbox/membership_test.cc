@@ -80,6 +80,35 @@ TEST_F(MembershipTest, AWorkerWhoseSessionDoesNotEndHoldsUpNeitherItsTakerNorAno
   EXPECT_EQ(taker_.view()->shares.size(), static_cast<std::size_t>(kPartitions));
 }
 
+TEST_F(MembershipTest, AWorkerWhoseBeatComesLateGoesOnWithWhatItOwned) {
+  taker_.run_once();
+  const auto before = taker_.view();
+  ASSERT_FALSE(before->shares.empty());
+  start_saga(before->worker);
+  clock_.advance(options_.lease * 3);
+  EXPECT_FALSE(taker_.trusted());
+  for (int beats = 0; beats < 10; ++beats) {
+    taker_.run_once();
+    clock_.advance(options_.beat);
+  }
+  EXPECT_TRUE(taker_.trusted());
+  EXPECT_EQ(taker_.view(), before);
+  const auto saga = db().read_result([](Transaction& tx) { return tables::saga::find(tx, "s1"); });
+  EXPECT_EQ(saga->take_overs, 0) << "nobody has died";
+}
+
+TEST_F(MembershipTest, AWorkerThatBeatsAtTheLastMomentIsNotTakenOver) {
+  dies_.run_once();
+  taker_.run_once();
+  clock_.advance(options_.lease);
+  const auto beat = db().read_result([](Transaction& tx) { return tables::worker::all(tx).front().beat; });
+  dies_.run_once();
+  db().write("take over", [&](Transaction& tx) {
+    EXPECT_FALSE(tables::worker::remove_silent(tx, dies_.view()->worker, beat));
+    EXPECT_TRUE(tables::worker::remove_silent(tx, dies_.view()->worker, beat + 1));
+  });
+}
+
 TEST(Membership, AWorkerHasNoNameUntilItHasJoined) {
   const auto clock = system_clock();
   const auto random = system_random();

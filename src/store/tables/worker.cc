@@ -54,6 +54,10 @@ void insert(Transaction& tx, const Worker& worker) {
 
 void remove(Transaction& tx, std::string_view id) { tx.execute("DELETE FROM skald_worker WHERE id = $1", id); }
 
+bool remove_silent(Transaction& tx, std::string_view id, std::int64_t beat) {
+  return tx.execute("DELETE FROM skald_worker WHERE id = $1 AND beat = $2", id, beat) > 0;
+}
+
 bool hold(Transaction& tx, std::string_view id) {
   if (tx.on(Dialect::postgres)) return !tx.query("SELECT 1 FROM skald_worker WHERE id = $1 FOR SHARE", id).empty();
   return !tx.query("SELECT 1 FROM skald_worker WHERE id = $1", id).empty();

@@ -1,5 +1,5 @@
 // skald_worker: the processes that work on a database. A worker lives as long as
-// its beat changes; its id is new at every start and after every lost lease.
+// its beat changes; its id is new at every start, and after it was taken for dead.
 #pragma once
 
 #include <string>
@@ -20,6 +20,8 @@ struct Worker {
 
 void insert(Transaction& tx, const Worker& worker);
 void remove(Transaction& tx, std::string_view id);
+// Where it has not beaten since then; false: it has, or is gone.
+bool remove_silent(Transaction& tx, std::string_view id, std::int64_t beat);
 // Whether the worker still counts; if so, nobody can remove it before the end of
 // the transaction. Ownership is only written under this: a partition of a worker
 // that is gone would be nobody's to take over.
