@@ -1,4 +1,4 @@
-// ./dev bench outbox | store | saga | booking | before: Skald, the hand-written limit, the peers and the
+// ./dev bench outbox | store | saga | booking | agentflow | before: Skald, the hand-written limit, the peers and the
 // version before, on the same work in one run. Exits with 1 where a promise was not kept.
 #include <csignal>
 #include <cstdio>
@@ -38,6 +38,10 @@ int run(const Options& options) {
     if (options.wants("embedded")) measure_embedded_bookings(options, report);
     if (options.wants("distributed")) measure_distributed_bookings(options, report);
     if (options.wants("polling")) measure_polling_bookings(server, options, report);
+  } else if (options.name == "agentflow") {
+    if (options.wants("starts")) measure_flow_starts(options, report);
+    if (options.wants("overhead")) measure_flow_overhead(options, report);
+    if (options.wants("flood")) measure_flow_flood(options, report);
   } else if (options.name == "before") {
     measure_before(server, options, report);
     if (options.wants("instructions")) measure_instructions(server, options, report);

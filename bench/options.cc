@@ -13,6 +13,7 @@ const std::map<std::string, std::vector<std::string>> kSections = {
     {"store", {"sqlite", "postgres"}},
     {"saga", {"throughput", "latency", "workers", "sqlite", "hot", "release", "sleepers"}},
     {"booking", {"embedded", "distributed", "polling"}},
+    {"agentflow", {"starts", "overhead", "flood"}},
     {"before", {"outbox", "saga", "sqlite", "instructions"}},
 };
 
@@ -24,6 +25,7 @@ const std::map<std::string, std::vector<std::string>> kSections = {
       "       skald_bench store [sqlite] [postgres] [OPTION]...\n"
       "       skald_bench saga [throughput] [latency] [workers] [sqlite] [hot] [release] [sleepers] [OPTION]...\n"
       "       skald_bench booking [embedded] [distributed] [polling] [OPTION]...\n"
+      "       skald_bench agentflow [starts] [overhead] [flood] [OPTION]...\n"
       "       skald_bench before --program PATH [outbox] [saga] [sqlite] [instructions] [OPTION]...\n"
       "  --program PATH    the skald_bench of the version before\n"
       "  --seconds S       of each measured run (6; before: 20; booking: 30)\n"
@@ -45,7 +47,7 @@ bool Options::wants(const std::string& section) const {
 
 Options parse_options(int argc, char** argv) {
   Options out;
-  if (argc < 2 || !kSections.contains(argv[1])) usage("outbox, store, saga, booking or before?");
+  if (argc < 2 || !kSections.contains(argv[1])) usage("outbox, store, saga, booking, agentflow or before?");
   out.name = argv[1];
   // One run of each, long enough for a backlog to show.
   if (out.name == "booking") {

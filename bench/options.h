@@ -9,7 +9,7 @@
 namespace bench {
 
 struct Options {
-  std::string name;                   // outbox, store, saga, booking or before
+  std::string name;                   // outbox, store, saga, booking, agentflow or before
   std::vector<std::string> sections;  // empty: all of them
   double seconds = 6;                 // of each measured run
   int rounds = 2;                     // repetitions, interleaved between contestants

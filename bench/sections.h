@@ -54,6 +54,11 @@ void measure_embedded_bookings(const Options& options, Report& report);
 void measure_distributed_bookings(const Options& options, Report& report);
 void measure_polling_bookings(Server& server, const Options& options, Report& report);
 
+// Many workflows started at once beside git alone; what the engine adds to a work; agents that write much.
+void measure_flow_starts(const Options& options, Report& report);
+void measure_flow_overhead(const Options& options, Report& report);
+void measure_flow_flood(const Options& options, Report& report);
+
 // Another version's program in turns with this one.
 void measure_before(Server& server, const Options& options, Report& report);
 // Both counted by Callgrind: nearly the same figure in every run, where rates differ by a third, as long as nothing
