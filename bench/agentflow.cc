@@ -18,9 +18,8 @@ constexpr std::size_t kMegabyte = 1'000'000;
 double ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
 // As many worktrees by git alone, one after the other.
-double git_alone_ms(AgentflowSite& site, int trees) {
+double git_alone_ms(const AgentflowSite& site, const ScratchFolder& folder, int trees) {
   const auto clock = skald::system_clock();
-  ScratchFolder folder;
   const std::int64_t begun = now_ns();
   for (int i = 0; i < trees; ++i) {
     const std::string name = "alone-" + std::to_string(i);
@@ -88,15 +87,21 @@ bool is_whole(AgentflowSite& site, const std::string& work_id, int megabytes) {
 void measure_flow_starts(const Options& options, Report& report) {
   std::vector<double> ratios;
   std::vector<std::vector<std::string>> rows;
+  // All of them stay until the end: a disk is slower while it gets rid of what was deleted.
+  std::vector<std::unique_ptr<AgentflowSite>> sites;
+  std::vector<std::unique_ptr<ScratchFolder>> folders;
+  const auto alone_ms = [&](const AgentflowSite& site) {
+    return git_alone_ms(site, *folders.emplace_back(std::make_unique<ScratchFolder>()), kStarted / 2);
+  };
   for (int round = 0; round < options.rounds; ++round) {
-    AgentflowSite site(1);
+    AgentflowSite& site = *sites.emplace_back(std::make_unique<AgentflowSite>(1));
+    AgentflowSite& other = *sites.emplace_back(std::make_unique<AgentflowSite>(1));
     const std::string git_id = site.add_git(kFiles);
-    const double before = git_alone_ms(site, kStarted / 2);
-    const Starts starts = start_many(site, git_id);
-    // Half before and half behind: the machine may have changed its mind in between.
-    AgentflowSite other(1);
     other.add_git(kFiles);
-    const double alone = before + git_alone_ms(other, kStarted / 2);
+    // Half before and half behind: the machine may have changed its mind in between.
+    double alone = alone_ms(other);
+    const Starts starts = start_many(site, git_id);
+    alone += alone_ms(site);
     ratios.push_back(starts.all_ms / alone);
     rows.push_back({number(starts.all_ms), number(alone), number(ratios.back(), 2), std::to_string(starts.registered),
                     std::to_string(starts.trees), std::to_string(starts.failed)});

@@ -42,7 +42,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-// Made before fork(): a child may not allocate.
+// Made before vfork(): a child may not allocate.
 struct Prepared {
   explicit Prepared(const Launch& launch) : paths(candidates(launch)), words(launch.argv), folder(launch.folder) {
     for (const auto& [name, value] : launch.variables) settings.push_back(name + '=' + value);
@@ -61,7 +61,8 @@ struct Refusal {
   int error;
 };
 
-// From here to exec only what is safe after a fork of a process with threads.
+// From here to exec only what is safe after vfork() in a process with threads: the child has our memory, and the thread
+// that made it stands still until then.
 
 [[noreturn]] void refuse(int tell, Stage stage, int error) {
   const Refusal refusal{stage, error};
@@ -91,7 +92,7 @@ int exec_first(const Prepared& prepared) {
 [[noreturn]] void become(const Launch& launch, const Prepared& prepared, pid_t parent, int tell) {
   if (setsid() < 0) refuse(tell, Stage::set_up, errno);
   if (launch.detached) {
-    const pid_t pid = _Fork();
+    const pid_t pid = vfork();
     if (pid < 0) refuse(tell, Stage::set_up, errno);
     if (pid > 0) _exit(0);
   }
@@ -109,7 +110,7 @@ int exec_first(const Prepared& prepared) {
   refuse(tell, Stage::exec, exec_first(prepared));
 }
 
-// A signal that arrives between fork() and exec would run our handlers in the child.
+// A signal that arrives between vfork() and exec would run our handlers in the child.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -123,6 +124,15 @@ class SignalsBlocked {
  private:
   sigset_t before_;
 };
+
+// A copy of our memory, as fork() makes one, would take longer than git does.
+[[gnu::noinline]] pid_t begin(const Launch& launch, const Prepared& prepared, int tell) {
+  const SignalsBlocked blocked;
+  const pid_t parent = getpid();
+  const pid_t pid = vfork();
+  if (pid == 0) become(launch, prepared, parent, tell);
+  return pid;
+}
 
 std::string sentence(const Launch& launch, const Refusal& refusal) {
   switch (refusal.stage) {
@@ -149,15 +159,8 @@ void check_command(const std::vector<std::string>& argv, const std::string& fold
 Child spawn(const Launch& launch) {
   const Prepared prepared(launch);
   Pipe told = make_pipe();
-  const pid_t parent = getpid();
-  pid_t pid = -1;
-  int error = 0;
-  {
-    const SignalsBlocked blocked;
-    pid = fork();
-    error = errno;
-    if (pid == 0) become(launch, prepared, parent, told.in.get());
-  }
+  const pid_t pid = begin(launch, prepared, told.in.get());
+  int error = errno;
   if (pid < 0) throw Unavailable("NO_PROCESS", "no process could be started: " + reason_of(error));
   told.in.close();
   Child child{pid, Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))), {}};

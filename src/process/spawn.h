@@ -1,4 +1,4 @@
-// One child process: fork, exec, and what of ours it may have, which is nothing but what is given here.
+// One child process: vfork, exec, and what of ours it may have, which is nothing but what is given here.
 //
 // The child leads a session and a group of its own, so it has no terminal to ask at and one kill() reaches all that it
 // starts. Signals are as a fresh process has them. Ours is a child that nobody else waits for: its end is seen by a

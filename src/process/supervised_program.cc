@@ -163,11 +163,11 @@ void SupervisedProgram::ask_to_end(std::string why) {
 // A descendant whose parent has ended is our child; so none is left when no child is.
 bool SupervisedProgram::end_descendants() {
   for (const Instant latest = clock_.steady() + kDescendantsDeathMax; clock_.steady() < latest;) {
-    for (const ProcessRow& row : descendants_of(getpid()))
-      if (!row.dead()) kill_exactly(row);
     pid_t reaped = 0;
     while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {}
     if (reaped < 0 && errno == ECHILD) return true;
+    for (const ProcessRow& row : descendants_of(getpid()))
+      if (!row.dead()) kill_exactly(row);
     empty(children_);
     poll(nullptr, 0, 2);
   }
