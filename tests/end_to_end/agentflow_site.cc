@@ -170,6 +170,15 @@ std::int64_t AgentflowTest::rows(const std::string& sql) {
   return (*db_)->read_result([&](Transaction& tx) { return tx.query(sql).get<std::int64_t>(0, 0); });
 }
 
+std::size_t AgentflowTest::live_runs() {
+  Runs runs(*clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"});
+  const auto all = runs.list();
+  return static_cast<std::size_t>(std::ranges::count_if(all, [&](const std::string& run) {
+    const auto seen = runs.look(run);
+    return seen && !seen->end;
+  }));
+}
+
 void AgentflowTest::until_waits(const std::string& saga) {
   const std::string waiting = "SELECT COUNT(*) FROM skald_saga WHERE status = 'WAITING' AND type = 'agentflow." + saga;
   until([&] { return rows(waiting + "'") > 0; }, saga + " does not wait");

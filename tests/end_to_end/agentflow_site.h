@@ -44,6 +44,8 @@ class AgentflowTest : public testing::TestWithParam<Dialect> {
   void becomes(const std::string& workflow_id, agentflow::WorkflowStatus status);
   void until(const std::function<bool()>& ready, const std::string& what);
   std::int64_t rows(const std::string& sql);
+  // Of agents, whatever the service knows of them.
+  std::size_t live_runs();
   // A saga of that name wants a lock that another holds.
   void until_waits(const std::string& saga);
   void expect_invariants();
