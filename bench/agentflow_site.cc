@@ -27,7 +27,7 @@ AgentflowSite::AgentflowSite(int agents_max)
       {.folder = data,
        .repositories = skald::test::witnessed(agentflow::git_repositories(env_, std::chrono::seconds(120)), watch),
        .agents = skald::test::witnessed(
-           agentflow::supervised_agents(*clock_, data + "/runs", {skald::built::kProgram, "agent-run"}), watch),
+           agentflow::supervised_agents(*clock_, data + "/runs", {skald::built::kSupervisor, "agent-run"}), watch),
        .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
        .agents_max = agents_max,
        .pause = [](skald::Duration time) { sleep_for_seconds(std::chrono::duration<double>(time).count()); }});
@@ -35,7 +35,7 @@ AgentflowSite::AgentflowSite(int agents_max)
 }
 
 AgentflowSite::~AgentflowSite() {
-  skald::Runs runs(*clock_, folder_.path() + "/data/runs", {skald::built::kProgram, "agent-run"});
+  skald::Runs runs(*clock_, folder_.path() + "/data/runs", {skald::built::kSupervisor, "agent-run"});
   for (const std::string& run : runs.list()) runs.stop(run, "the benchmark is over");
   engine_->stop(std::chrono::seconds(2));
 }

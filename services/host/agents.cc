@@ -1,9 +1,11 @@
 #include "host/agents.h"
 
+#include <fcntl.h>
 #include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "agentflow/cost.h"
 #include "agentflow/question_pattern.h"
@@ -135,6 +137,12 @@ std::map<std::string, agentflow::Preset> agent_presets(const std::string& path) 
                                      std::to_string(error.source().begin.line));
   }
   return out;
+}
+
+std::vector<std::string> supervisor_command() {
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "skald-agent-run";
+  const int kept = ::open(beside.c_str(), O_PATH | O_CLOEXEC);  // as long as this process lives
+  return {kept < 0 ? "/proc/self/exe" : "/proc/self/fd/" + std::to_string(kept), "agent-run"};
 }
 
 Variables own_variables() {

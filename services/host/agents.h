@@ -22,6 +22,10 @@ namespace skald::host {
 // An empty path: none. Invalid (BAD_SETTING) says what is wrong where.
 std::map<std::string, agentflow::Preset> agent_presets(const std::string& path);
 
+// How supervisors of agents are started: by skald-agent-run, which lies beside this program, and always by the one that
+// lay there at this call, also when another version is installed meanwhile. Where there is none, by this program.
+std::vector<std::string> supervisor_command();
+
 // Of this process; presets name those that an agent may see.
 Variables own_variables();
 

@@ -243,7 +243,7 @@ void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& u
       *unit.engine, *routes_, env,
       {.folder = folder.string(),
        .repositories = agentflow::git_repositories(env, settings.duration("agentflow.git_timeout")),
-       .agents = agentflow::supervised_agents(env.clock, (folder / "runs").string(), {"/proc/self/exe", "agent-run"}),
+       .agents = agentflow::supervised_agents(env.clock, (folder / "runs").string(), supervisor_command()),
        .presets = agent_presets(settings.text("agentflow.agents")),
        .variables = own_variables(),
        .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),

@@ -1,4 +1,4 @@
-// Runs in a folder of their own, with the supervisor that lies beside the test program.
+// Runs in a folder of their own, with the supervisor that lies above the test program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ class RunsTest : public testing::Test {
   }
 
   static std::vector<std::string> supervisor() {
-    return {std::filesystem::read_symlink("/proc/self/exe").parent_path() / "skald_test_supervisor"};
+    const auto built = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+    return {built / "skald-agent-run", "agent-run"};
   }
   std::string folder() const { return place_ + "/runs"; }
   std::string path(const std::string& id, const char* name) const { return folder() + "/" + id + "/" + name; }

@@ -186,7 +186,9 @@ TEST_F(SuperviseTest, SignalsToTheSupervisorDoNotEndTheRun) {
 }
 
 TEST_F(SuperviseTest, ASupervisorThatIsStartedByHandRefuses) {
-  const CommandResult result = run_command(*clock_, {.argv = {supervisor().front(), folder()}});
+  std::vector<std::string> argv = supervisor();
+  argv.push_back(folder());
+  const CommandResult result = run_command(*clock_, {.argv = argv});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("not by hand"), std::string::npos);
 }

@@ -35,7 +35,7 @@ std::unique_ptr<ServedProcess> FlowScene::start(Doom doom, int place) const {
   std::filesystem::create_directories(notes);
   const FlowProcessOptions options{.database = database_,
                                    .folder = data(),
-                                   .supervisor = built::kProgram,
+                                   .supervisor = built::kSupervisor,
                                    .lease_ms = lease_ms_,
                                    .beat_ms = beat_ms_,
                                    .crash_notes = notes + "/crash",

@@ -80,7 +80,7 @@ AgentflowHomeTest::AgentflowHomeTest() {
   agentflow::Options options{
       .folder = folder_ + "/flow",
       .repositories = {},
-      .agents = agentflow::supervised_agents(*clock_, folder_ + "/flow/runs", {built::kProgram, "agent-run"}),
+      .agents = agentflow::supervised_agents(*clock_, folder_ + "/flow/runs", {built::kSupervisor, "agent-run"}),
       .presets = {},
       .variables = {{"PATH", "/usr/bin:/bin"}}};
   options.repositories = std::make_shared<MeddledRepositories>(

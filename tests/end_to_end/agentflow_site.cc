@@ -52,7 +52,7 @@ AgentflowTest::~AgentflowTest() {
 
 // A script that waits for its gate would wait for ever once the folder is gone.
 void AgentflowTest::end_agents() {
-  Runs runs(*clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"});
+  Runs runs(*clock_, (folder_.path() / "flow/runs").string(), {built::kSupervisor, "agent-run"});
   for (const std::string& run : runs.list()) runs.stop(run, "the test is over");
   for (const std::string& run : runs.list())
     until([&] { return runs.look(run)->end.has_value(); }, "an agent does not end: " + run);
@@ -70,7 +70,7 @@ void AgentflowTest::open() {
       {.folder = (folder_.path() / "flow").string(),
        .repositories = witnessed(agentflow::git_repositories(env_, 60s), witness),
        .agents = witnessed(agentflow::supervised_agents(*clock_, (folder_.path() / "flow/runs").string(),
-                                                        {built::kProgram, "agent-run"}),
+                                                        {built::kSupervisor, "agent-run"}),
                            witness),
        .presets = presets_,
        .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
@@ -171,7 +171,7 @@ std::int64_t AgentflowTest::rows(const std::string& sql) {
 }
 
 std::size_t AgentflowTest::live_runs() {
-  Runs runs(*clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"});
+  Runs runs(*clock_, (folder_.path() / "flow/runs").string(), {built::kSupervisor, "agent-run"});
   const auto all = runs.list();
   return static_cast<std::size_t>(std::ranges::count_if(all, [&](const std::string& run) {
     const auto seen = runs.look(run);

@@ -203,7 +203,7 @@ TEST_P(AgentflowTraps, AnAgentThatIsAnnouncedWhenItsWorkNoLongerRunsIsEnded) {
   becomes(id, WorkflowStatus::COMPLETED);
   const std::string work_id = works(id)[0].id, run = work_id + ".1.7";
   const auto agents =
-      agentflow::supervised_agents(*clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"});
+      agentflow::supervised_agents(*clock_, (folder_.path() / "flow/runs").string(), {built::kSupervisor, "agent-run"});
   agents->start({.id = run,
                  .argv = {"sh", "-c", waits_for(gate())},
                  .folder = folder_.path().string(),

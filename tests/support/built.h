@@ -5,6 +5,7 @@
 namespace skald::built {
 
 extern const char* const kProgram;       // skald
+extern const char* const kSupervisor;    // skald-agent-run
 extern const char* const kOrderProcess;  // skald_order_process
 extern const char* const kAgentflowProcess;  // skald_agentflow_process
 extern const char* const kSources;       // the root of the repository
