@@ -17,6 +17,7 @@
 
 #include "agentflow/agents.h"
 #include "agentflow/ask_record.h"
+#include "agentflow/ports.h"
 #include "agentflow/repositories.h"
 #include "agentflow/spaces.h"
 #include "skald/database.h"
@@ -54,6 +55,8 @@ struct Options {
   skald::Duration workflow_time_max = {};        // the same of the time that its agents run; 0: none
   int agents_per_machine = 0;                    // at once, of those that share `folder`; 0: agents_max alone counts
   int agents_per_repository = 0;                 // at once, by the first repository of their workflow; 0: the same
+  PortRange ports = {};                          // that workflows may have
+  std::function<bool(int port)> is_port_free = agentflow::is_port_free;
   bool greet_mcp_servers = true;
   std::vector<std::string> own_mcp = {};  // the command of our own MCP server, `skald mcp`; empty: agents have none
   skald::Pause pause = {};

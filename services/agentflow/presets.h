@@ -10,6 +10,7 @@ namespace agentflow {
 struct Assignment {
   std::string run, agent, prompt, folder, space, mcp_file, workflow_id, work_id;
   int n = 0, attempt = 1;
+  Ports ports = {};
 };
 
 bool has_preset(const Options& options, const std::string& name);

@@ -45,6 +45,7 @@ void choose_agent(const Outside& outside, Local& step, AskAgent& ask) {
   ask.run = query->id + ".1";
   ask.agent = agent_of(*work, workflow);
   ask.mcp_servers = in_column<Ids>(work->mcp_server_refs);
+  ask.ports = ports_of(step.tx(), workflow.id);
   const auto refs = in_column<std::vector<GitRef>>(workflow.git_refs);
   const auto tree = refs.empty() ? std::nullopt : step->find<WorkTree>(tree_id(workflow.id, refs[0].git_id));
   ask.folder = tree ? tree->path : ask.space;
@@ -82,15 +83,16 @@ void launch_query(Outside& outside, skald::Database& db, const AskAgent& ask) {
   const std::string mcp_file = ask.space + "/" + ask.query_id + ".mcp.json";
   write_mcp_file(outside, db, ask.mcp_servers, ask.folder, "", mcp_file);
   outside.agents().start(spec_of(outside.options, {.run = ask.run,
-                                                   .agent = ask.agent,
-                                                   .prompt = ask.prompt,
-                                                   .folder = ask.folder,
-                                                   .space = ask.space,
-                                                   .mcp_file = mcp_file,
-                                                   .workflow_id = ask.workflow_id,
-                                                   .work_id = ask.work_id,
-                                                   .n = 0,
-                                                   .attempt = 1}));
+                                                  .agent = ask.agent,
+                                                  .prompt = ask.prompt,
+                                                  .folder = ask.folder,
+                                                  .space = ask.space,
+                                                  .mcp_file = mcp_file,
+                                                  .workflow_id = ask.workflow_id,
+                                                  .work_id = ask.work_id,
+                                                  .n = 0,
+                                                  .attempt = 1,
+                                                  .ports = ask.ports}));
   if (!is_asked(db, ask)) outside.agents().stop(ask.run, "its workflow was deleted while it was being started");
 }
 

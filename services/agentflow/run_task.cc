@@ -53,6 +53,7 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
   run.trees.clear();
   if (preset != nullptr && preset->restore_before_retry) run.trees = ready_trees(step.tx(), work);
   run.mcp_servers = in_column<Ids>(work.mcp_server_refs);
+  run.ports = ports_of(step.tx(), run.workflow_id);
   run.folder = work.folder.value_or(run.space);
 }
 
@@ -127,7 +128,8 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
                                                   .workflow_id = run.workflow_id,
                                                   .work_id = run.work_id,
                                                   .n = run.n,
-                                                  .attempt = run.attempt});
+                                                  .attempt = run.attempt,
+                                                  .ports = run.ports});
   if (!mailbox.empty()) spec.variables["SKALD_MAILBOX"] = mailbox;
   try {
     outside.agents().start(spec);

@@ -251,6 +251,7 @@ void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& u
        .workflow_time_max = settings.duration("agentflow.workflow_time_max"),
        .agents_per_machine = static_cast<int>(settings.integer("agentflow.agents_per_machine")),
        .agents_per_repository = static_cast<int>(settings.integer("agentflow.agents_per_repository")),
+       .ports = agentflow::port_range(settings.text("agentflow.ports")),
        .greet_mcp_servers = !settings.enabled("agentflow.skip_mcp_check"),
        .own_mcp = {fs::read_symlink("/proc/self/exe").string(), "mcp"},
        .pause = [](Duration time) { runtime::Wakeup().wait(time); },

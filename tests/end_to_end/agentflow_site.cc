@@ -74,6 +74,8 @@ void AgentflowTest::open() {
                                  .workflow_time_max = options_.workflow_time_max,
                                  .agents_per_machine = options_.agents_per_machine,
                                  .agents_per_repository = options_.agents_per_repository,
+                                 .ports = options_.ports,
+                                 .is_port_free = options_.is_port_free,
                                  .greet_mcp_servers = false,
                                  .own_mcp = {built::kProgram, "mcp"},
                                  .pause = rest,
@@ -179,7 +181,7 @@ void AgentflowTest::expect_nothing_left() {
     EXPECT_TRUE(!std::filesystem::exists(place) || std::filesystem::is_empty(place)) << place;
   }
   for (const char* table : {"flow_question", "flow_query", "flow_mailbox", "flow_work", "flow_work_tree", "flow_space",
-                            "flow_report", "flow_checkpoint", "flow_story", "flow_history", "flow_usage"})
+                            "flow_report", "flow_checkpoint", "flow_story", "flow_history", "flow_usage", "flow_port"})
     EXPECT_EQ(rows("SELECT COUNT(*) FROM " + std::string(table)), 0) << table;
 }
 
