@@ -50,6 +50,8 @@ struct Options {
   std::shared_ptr<Spaces> spaces = folder_spaces();
   std::map<std::string, Preset> presets;         // beside `shell`, which runs the task's text as a script
   skald::Variables variables = {};               // of this process, for the allow-list of presets
+  // Patterns of the names of those whose values are *** in all that an agent says.
+  std::vector<std::string> secret_variables = {"*_TOKEN", "*_KEY", "*_SECRET", "*PASSWORD*"};
   int agents_max = 8;                            // at once, in all
   double cost_max = 0;                           // of a workflow that has no limit of its own; 0: none
   skald::Duration workflow_time_max = {};        // the same of the time that its agents run; 0: none

@@ -18,6 +18,9 @@ const Preset* find_preset(const Options& options, const std::string& name);  // 
 
 const Preset& preset_of(const Options& options, const std::string& name);  // Refused, as spec_of()
 
+// Of this process's variables, those that its agents see.
+skald::Variables given_variables(const Options& options, const Preset& preset);
+
 // Refused (NO_SUCH_AGENT) where there is no preset of that name.
 skald::RunSpec spec_of(const Options& options, const Assignment& assignment);
 

@@ -4,6 +4,7 @@
 #include "agentflow/mcp_file.h"
 #include "agentflow/presets.h"
 #include "agentflow/queries.h"
+#include "agentflow/run_secrets.h"
 #include "agentflow/task_end.h"
 
 namespace agentflow {
@@ -82,7 +83,7 @@ void launch_query(Outside& outside, skald::Database& db, const AskAgent& ask) {
   if (const auto seen = outside.agents().look(ask.run); seen && (seen->pid != 0 || seen->end)) return;
   const std::string mcp_file = ask.space + "/" + ask.query_id + ".mcp.json";
   write_mcp_file(outside, db, ask.mcp_servers, ask.folder, "", mcp_file);
-  outside.agents().start(spec_of(outside.options, {.run = ask.run,
+  skald::RunSpec spec = spec_of(outside.options, {.run = ask.run,
                                                   .agent = ask.agent,
                                                   .prompt = ask.prompt,
                                                   .folder = ask.folder,
@@ -92,7 +93,10 @@ void launch_query(Outside& outside, skald::Database& db, const AskAgent& ask) {
                                                   .work_id = ask.work_id,
                                                   .n = 0,
                                                   .attempt = 1,
-                                                  .ports = ask.ports}));
+                                                  .ports = ask.ports});
+  spec.secrets = db.read_result(
+      [&](skald::Transaction& tx) { return secrets_of(outside.options, tx, ask.agent, ask.mcp_servers); });
+  outside.agents().start(spec);
   if (!is_asked(db, ask)) outside.agents().stop(ask.run, "its workflow was deleted while it was being started");
 }
 

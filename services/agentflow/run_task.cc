@@ -6,6 +6,7 @@
 #include "agentflow/mcp_file.h"
 #include "agentflow/presets.h"
 #include "agentflow/questions.h"
+#include "agentflow/run_secrets.h"
 #include "agentflow/task_end.h"
 #include "agentflow/use.h"
 #include "agentflow/walk.h"
@@ -131,6 +132,8 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
                                                   .attempt = run.attempt,
                                                   .ports = run.ports});
   if (!mailbox.empty()) spec.variables["SKALD_MAILBOX"] = mailbox;
+  spec.secrets = db.read_result(
+      [&](skald::Transaction& tx) { return secrets_of(outside.options, tx, run.agent, run.mcp_servers); });
   try {
     outside.agents().start(spec);
     if (!is_wanted(db, run)) outside.agents().stop(run.run, "its work was stopped while it was being started");

@@ -246,6 +246,7 @@ void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& u
        .agents = agentflow::supervised_agents(env.clock, (folder / "runs").string(), {"/proc/self/exe", "agent-run"}),
        .presets = agent_presets(settings.text("agentflow.agents")),
        .variables = own_variables(),
+       .secret_variables = settings.list("agentflow.secret_variables"),
        .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),
        .cost_max = static_cast<double>(settings.integer("agentflow.cost_max")),
        .workflow_time_max = settings.duration("agentflow.workflow_time_max"),

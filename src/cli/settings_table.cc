@@ -86,6 +86,8 @@ constexpr Setting kSettings[] = {
      "agents that run at once in one repository, the first of their workflow; 0: agents_max alone counts", 0, 1'000},
     {"agentflow.ports", Kind::text, "20000-29999",
      "ports that workflows may have of their own; servers of one machine need a range each; empty: none", 0, 11},
+    {"agentflow.secret_variables", Kind::list, "*_TOKEN,*_KEY,*_SECRET,*PASSWORD*",
+     "variables of agents whose values are *** in all that they say; * stands for any text", 0, 4096},
     {"agentflow.agents", Kind::text, "", "a TOML file of agent presets, beside shell; empty: none", 0, 4096},
     {"agentflow.skip_mcp_check", Kind::boolean, "false", "use MCP servers without asking them first", 0, 0},
     {"agentflow.git_timeout", Kind::duration, "120s", "how long one call of git may take", 1, 3'600},

@@ -62,13 +62,16 @@ void AgentflowTest::open() {
   options.outbox.backoff_first = 50ms;
   engine_ = std::make_unique<Engine>(env_, **db_, options);
   http::migrate_api_keys(**db_);
+  Variables variables = options_.variables;
+  variables["PATH"] = "/usr/local/bin:/usr/bin:/bin";
   service_ = agentflow::install(*engine_, *routes_, env_,
                                 {.folder = (folder_.path() / "flow").string(),
                                  .repositories = agentflow::git_repositories(env_, 60s),
                                  .agents = agentflow::supervised_agents(
                                      *clock_, (folder_.path() / "flow/runs").string(), {built::kProgram, "agent-run"}),
                                  .presets = presets_,
-                                 .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
+                                 .variables = variables,
+                                 .secret_variables = options_.secret_variables,
                                  .agents_max = agents_max_,
                                  .cost_max = options_.cost_max,
                                  .workflow_time_max = options_.workflow_time_max,
