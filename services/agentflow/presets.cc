@@ -87,6 +87,7 @@ skald::RunSpec spec_of(const Options& options, const Assignment& assignment) {
   spec.variables["SKALD_WORK"] = assignment.work_id;
   spec.variables["SKALD_TASK"] = std::to_string(assignment.n);
   spec.variables["SKALD_MCP"] = assignment.mcp_file;
+  if (!assignment.mailbox.empty()) spec.variables["SKALD_MAILBOX"] = assignment.mailbox;
   for (std::size_t i = 0; i < assignment.ports.size(); ++i)
     spec.variables["SKALD_PORT_" + std::to_string(i + 1)] = std::to_string(assignment.ports[i]);
   return spec;

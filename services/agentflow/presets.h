@@ -9,6 +9,7 @@ namespace agentflow {
 
 struct Assignment {
   std::string run, agent, prompt, folder, space, mcp_file, workflow_id, work_id;
+  std::string mailbox = {};  // empty: it has none
   int n = 0, attempt = 1;
   Ports ports = {};
 };

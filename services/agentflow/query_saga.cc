@@ -1,10 +1,10 @@
 // Asking an agent: the one that runs finds the query in its mailbox; where none does, a new one is started for it.
+#include "agentflow/agent_launch.h"
 #include "agentflow/agent_places.h"
 #include "agentflow/mailbox.h"
 #include "agentflow/mcp_file.h"
 #include "agentflow/presets.h"
 #include "agentflow/queries.h"
-#include "agentflow/run_secrets.h"
 #include "agentflow/task_end.h"
 
 namespace agentflow {
@@ -83,20 +83,19 @@ void launch_query(Outside& outside, skald::Database& db, const AskAgent& ask) {
   if (const auto seen = outside.agents().look(ask.run); seen && (seen->pid != 0 || seen->end)) return;
   const std::string mcp_file = ask.space + "/" + ask.query_id + ".mcp.json";
   write_mcp_file(outside, db, ask.mcp_servers, ask.folder, "", mcp_file);
-  skald::RunSpec spec = spec_of(outside.options, {.run = ask.run,
-                                                  .agent = ask.agent,
-                                                  .prompt = ask.prompt,
-                                                  .folder = ask.folder,
-                                                  .space = ask.space,
-                                                  .mcp_file = mcp_file,
-                                                  .workflow_id = ask.workflow_id,
-                                                  .work_id = ask.work_id,
-                                                  .n = 0,
-                                                  .attempt = 1,
-                                                  .ports = ask.ports});
-  spec.secrets = db.read_result(
-      [&](skald::Transaction& tx) { return secrets_of(outside.options, tx, ask.agent, ask.mcp_servers); });
-  outside.agents().start(spec);
+  launch_agent(outside, db,
+               {.run = ask.run,
+                .agent = ask.agent,
+                .prompt = ask.prompt,
+                .folder = ask.folder,
+                .space = ask.space,
+                .mcp_file = mcp_file,
+                .workflow_id = ask.workflow_id,
+                .work_id = ask.work_id,
+                .n = 0,
+                .attempt = 1,
+                .ports = ask.ports},
+               ask.mcp_servers);
   if (!is_asked(db, ask)) outside.agents().stop(ask.run, "its workflow was deleted while it was being started");
 }
 

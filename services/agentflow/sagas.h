@@ -127,10 +127,11 @@ struct RunTask {
   bool interrupted = false;  // the run before: its traces are removed first
   std::optional<std::string> run_before = {};  // of the task before: it may live where that was completed by word
   Ports ports = {};
+  std::optional<std::string> note = {};  // what is to be told of its start
 };
 BOOST_DESCRIBE_STRUCT(RunTask, (),
                       (workflow_id, work_id, n, run, agent, prompt, folder, space, attempt, mcp_servers, trees,
-                       interrupted, run_before, ports))
+                       interrupted, run_before, ports, note))
 
 // A checkpoint by hand.
 struct TakeCheckpoint {

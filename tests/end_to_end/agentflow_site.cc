@@ -79,6 +79,8 @@ void AgentflowTest::open() {
                                  .agents_per_repository = options_.agents_per_repository,
                                  .ports = options_.ports,
                                  .is_port_free = options_.is_port_free,
+                                 .bwrap = options_.bwrap,
+                                 .hidden = options_.hidden,
                                  .greet_mcp_servers = false,
                                  .own_mcp = {built::kProgram, "mcp"},
                                  .pause = rest,
