@@ -80,6 +80,27 @@ def agentflow_workflow_time_max(given):
     return "LIMIT_REACHED" in scripted(given, "wait 2").get("error", "")
 
 
+@case("agentflow.ports", "28123-28124")
+def agentflow_ports(given):
+    server = given.serve(services="agentflow")
+    git = add_repository(server, repository(given))
+    flow = server.post("/agentflow/workflows", {"name": "flow", "ports": 1, "gitRefs": [{"gitId": git}], "works": [
+        {"name": "one", "tasks": [{"prompt": "echo $SKALD_PORT_1"}]}]})["id"]
+    server.post(f"/agentflow/workflows/{flow}/start", {})
+    until(lambda: server.get(f"/agentflow/workflows/{flow}")["status"] == "COMPLETED", "the end of a workflow")
+    work = server.get(f"/agentflow/workflows/{flow}")["works"][0]["id"]
+    return server.call("GET", f"/agentflow/works/{work}/tasks/1/output")[1] in (28123, 28124)
+
+
+@case("agentflow.secret_variables", "PATH")
+def agentflow_secret_variables(given):
+    server = given.serve(services="agentflow")
+    flow = begin(server, add_repository(server, repository(given)), "echo path:$PATH")
+    until(lambda: server.get(f"/agentflow/workflows/{flow}")["status"] == "COMPLETED", "the end of a workflow")
+    work = server.get(f"/agentflow/workflows/{flow}")["works"][0]["id"]
+    return server.call("GET", f"/agentflow/works/{work}/tasks/1/output")[1] == b"path:***\n"
+
+
 @case("agentflow.agents", "…")
 def agentflow_agents(given):
     file = given.folder / "agents.toml"

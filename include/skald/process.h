@@ -14,7 +14,7 @@
 //
 // A run has a supervisor: this same program, started anew, which calls supervise(). It belongs to nobody, holds a lock
 // on the run's folder while it lives, keeps output and end on disk, and ends every process that the run has left behind.
-// Arguments, variables and input go to it by memory and are never on disk. The program finds one variable more,
+// Arguments, variables, input and secrets go to it by memory and are never on disk. The program finds one variable more,
 // SKALD_RUN: by it what is left of a run is found when its supervisor has died.
 //
 // | what happens                             | what look() says                                            |
@@ -29,6 +29,8 @@
 // | its starter died before the launch       | no pid and no end: start() again launches it                |
 // | it writes more than output_max           | the rest is thrown away; output_lost counts it              |
 // | the disk is full                         | it goes on; output_lost counts what was not kept            |
+// | its last bytes may begin a secret        | they are kept when more comes, or at its end; lost where    |
+// |                                          | its supervisor dies before                                  |
 //
 // Thread safety: all may be called from any thread, and from several processes on one folder.
 #pragma once
@@ -127,6 +129,7 @@ struct RunSpec {
   Duration timeout = 1h;  // then it is stopped as by stop()
   Duration grace = 5s;  // between SIGTERM and SIGKILL
   std::int64_t output_max = 64 << 20;  // bytes on disk
+  std::vector<std::string> secrets = {};  // that are *** in its output (skald/secret_mask.h)
 };
 
 struct RunEnd {

@@ -26,11 +26,11 @@ bool wait_for(skald::Duration longest, int own, int mail, std::span<const int> w
 
 }  // namespace
 
-AgentInlet::AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land,
-                       SpendingWatch::RuleOf rule_of, Wrote wrote)
+AgentInlet::AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Mailroom::SecretsOf secrets_of,
+                       Land land, SpendingWatch::RuleOf rule_of, Wrote wrote)
     : env_(env),
       agents_(agents),
-      mailroom_(env, std::move(space_of)),
+      mailroom_(env, std::move(space_of), std::move(secrets_of)),
       land_(std::move(land)),
       spending_(env.clock, agents, std::move(rule_of)),
       wrote_(std::move(wrote)) {}

@@ -22,8 +22,8 @@ class AgentInlet final : public skald::Inlet {
   using Wrote = std::function<void()>;
   // What `agents` and `env` refer to outlives it. `wrote` is called when an agent may have written something, at most ten
   // times a second; it must not block or throw.
-  AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Land land, SpendingWatch::RuleOf rule_of,
-             Wrote wrote);
+  AgentInlet(skald::Env env, Agents& agents, Mailroom::SpaceOf space_of, Mailroom::SecretsOf secrets_of, Land land,
+             SpendingWatch::RuleOf rule_of, Wrote wrote);
 
   void set_partitions(std::uint64_t mask) override;
   void poll(skald::Duration wait, std::span<const int> wake = {}) override;

@@ -17,7 +17,9 @@
 
 #include "agentflow/agents.h"
 #include "agentflow/ask_record.h"
+#include "agentflow/ports.h"
 #include "agentflow/repositories.h"
+#include "agentflow/sandbox.h"
 #include "agentflow/spaces.h"
 #include "skald/database.h"
 #include "skald/engine.h"
@@ -39,6 +41,9 @@ struct Preset {
   std::string cost_pattern = {}, cost_json = {};  // how its output tells its cost (cost.h); one of them, or none
   double cost_max = 0;                            // of a task; 0: none
   std::int64_t output_max = 64 << 20;             // bytes that are kept of a task
+  Sandbox sandbox = Sandbox::off;             // wanted: where there is none, it runs without and that is told
+  bool network = true;                        // in a sandbox
+  std::vector<std::string> readable = {};     // there, of what is hidden: absolute, or ~/…
   bool restore_before_retry = true;  // an interrupted task finds the worktrees as they were when it began
 };
 
@@ -49,11 +54,17 @@ struct Options {
   std::shared_ptr<Spaces> spaces = folder_spaces();
   std::map<std::string, Preset> presets;         // beside `shell`, which runs the task's text as a script
   skald::Variables variables = {};               // of this process, for the allow-list of presets
+  // Patterns of the names of those whose values are *** in all that an agent says.
+  std::vector<std::string> secret_variables = {"*_TOKEN", "*_KEY", "*_SECRET", "*PASSWORD*"};
   int agents_max = 8;                            // at once, in all
   double cost_max = 0;                           // of a workflow that has no limit of its own; 0: none
   skald::Duration workflow_time_max = {};        // the same of the time that its agents run; 0: none
   int agents_per_machine = 0;                    // at once, of those that share `folder`; 0: agents_max alone counts
   int agents_per_repository = 0;                 // at once, by the first repository of their workflow; 0: the same
+  PortRange ports = {};                          // that workflows may have
+  std::function<bool(int port)> is_port_free = agentflow::is_port_free;
+  std::string bwrap = "bwrap";                   // the program that makes sandboxes
+  std::vector<std::string> hidden = {};          // folders that agents in a sandbox do not see, beside `folder`
   bool greet_mcp_servers = true;
   std::vector<std::string> own_mcp = {};  // the command of our own MCP server, `skald mcp`; empty: agents have none
   skald::Pause pause = {};

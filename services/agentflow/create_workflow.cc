@@ -14,11 +14,13 @@ Plan plan_of(Transaction& tx, const NewWorkflow& asked) {
   if (asked.template_id.has_value() == (asked.git_refs.has_value() || asked.works.has_value()))
     throw skald::Invalid("BAD_WORKFLOW", "a workflow has either a templateId, or gitRefs and works");
   if (!asked.template_id)
-    return {asked.agent, asked.git_refs.value_or(std::vector<GitRef>{}), asked.works.value_or(std::vector<NewWork>{})};
+    return {asked.agent, asked.git_refs.value_or(std::vector<GitRef>{}), asked.works.value_or(std::vector<NewWork>{}),
+            asked.ports};
   const auto row = tx.find<Template>(*asked.template_id);
   if (!row) throw skald::NotFound("TEMPLATE_NOT_FOUND", "there is no template with this id");
   Plan plan = in_column<Plan>(row->body);
   if (asked.agent) plan.agent = asked.agent;
+  if (asked.ports) plan.ports = asked.ports;
   return plan;
 }
 
@@ -77,6 +79,7 @@ WorkflowView create_workflow(const Flow& flow, Transaction& tx, const NewWorkflo
                     .error = {},
                     .saga_id = {},
                     .limits = asked.limits ? std::optional(skald::to_json(*asked.limits)) : std::nullopt,
+                    .ports = plan.ports.value_or(0),
                     .created_at = tx.now(),
                     .updated_at = tx.now(),
                     .version = 0};

@@ -53,7 +53,10 @@ void release_mcp_server(Local& step, WorkflowWalk& walk, Use& use) {
 }
 
 skald::Saga<WorkflowWalk>& add_releases(skald::Saga<WorkflowWalk>& saga) {
-  return saga.each("release git", &WorkflowWalk::gits, release_git)
+  return saga
+      .local("release ports", [](Local& step, WorkflowWalk& walk) { release_ports(step.tx(), walk.workflow_id); })
+      .writes("port", Guard::idempotency_key)
+      .each("release git", &WorkflowWalk::gits, release_git)
       .writes("git", Guard::commutative)
       .commit()
       .each("release mcp server", &WorkflowWalk::mcp_servers, release_mcp_server)

@@ -68,8 +68,9 @@ struct TaskEvent {
   int n = 0;
   std::string run;
   std::optional<std::string> error;
+  std::optional<std::string> note = {};  // of its start: what is not as it was wanted
 };
-BOOST_DESCRIBE_STRUCT(TaskEvent, (), (workflow_id, work_id, n, run, error))
+BOOST_DESCRIBE_STRUCT(TaskEvent, (), (workflow_id, work_id, n, run, error, note))
 
 // By the inlet of agents: a run has ended.
 struct AgentEnded {

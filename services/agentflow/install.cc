@@ -3,6 +3,7 @@
 #include "agentflow/agent_inlet.h"
 #include "agentflow/agentflow.h"
 #include "agentflow/flow.h"
+#include "agentflow/run_secrets.h"
 
 namespace agentflow {
 namespace {
@@ -85,6 +86,10 @@ std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skal
   installed->flow = flow;
   installed->inlet = std::make_unique<AgentInlet>(
       env, outside->agents(), [flow](const std::string& work_id) { return space_of_work(*flow, work_id); },
+      [flow](const std::string& run) {
+        return flow->db().read_result(
+            [&](skald::Transaction& tx) { return secrets_of_run(flow->outside->options, tx, run); });
+      },
       [&engine](std::span<const skald::Message> messages) { engine.land(messages); },
       [flow](const RunName& run) {
         return flow->db().read_result(

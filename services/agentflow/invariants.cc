@@ -33,6 +33,13 @@ skald::Invariants check_all(Transaction& tx) {
   list.nobody("worktrees of works belong to works", tx,
               "SELECT id FROM flow_work_tree WHERE work_id IS NOT NULL AND work_id NOT IN (SELECT id FROM flow_work)",
               "worktrees of works that are gone");
+  list.nobody("ports belong to workflows", tx,
+              "SELECT CAST(port AS TEXT) FROM flow_port WHERE workflow_id NOT IN (SELECT id FROM flow_workflow)",
+              "ports of workflows that are gone");
+  list.nobody("workflows have the ports that they want", tx,
+              "SELECT id FROM flow_workflow w WHERE status IN " + std::string(kHolding) +
+                  " AND ports <> (SELECT COUNT(*) FROM flow_port p WHERE p.workflow_id = w.id)",
+              "workflows with other ports than they want");
   list.nobody("works that run at once are of one group", tx,
               "SELECT workflow_id FROM flow_work WHERE status = 'RUNNING' GROUP BY workflow_id HAVING COUNT(*) > 1 "
               "AND (COUNT(base_checkpoint) < COUNT(*) OR COUNT(DISTINCT base_checkpoint) > 1)",

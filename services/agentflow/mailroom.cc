@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agentflow/events.h"
+#include "skald/secret_mask.h"
 
 namespace agentflow {
 namespace {
@@ -25,8 +26,11 @@ std::optional<AgentRequest> read_request(const std::string& text) {
 
 }  // namespace
 
-Mailroom::Mailroom(skald::Env env, SpaceOf space_of)
-    : env_(env), space_of_(std::move(space_of)), watch_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
+Mailroom::Mailroom(skald::Env env, SpaceOf space_of, SecretsOf secrets_of)
+    : env_(env),
+      space_of_(std::move(space_of)),
+      secrets_of_(std::move(secrets_of)),
+      watch_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
 
 Mailroom::~Mailroom() {
   if (watch_ >= 0) ::close(watch_);
@@ -57,8 +61,9 @@ Mailroom::Mail Mailroom::collect(const std::string& run, const std::string& work
   for (out.next = box->next; out.next <= kRequestsMax && out.messages.size() < messages_max; ++out.next) {
     const Mailbox::Reading reading = box->mailbox->read(request_file(out.next));
     if (!reading.is_there) break;
-    const auto request = reading.text ? read_request(*reading.text) : std::nullopt;
+    auto request = reading.text ? read_request(*reading.text) : std::nullopt;
     if (request) {
+      request->text = skald::masked(secrets_of_(run), request->text);
       out.messages.push_back(said(run, work_id, out.next, *request));
     } else if (out.next > box->told) {
       box->told = out.next;

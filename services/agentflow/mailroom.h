@@ -20,7 +20,9 @@ class Mailroom {
  public:
   // The space that the runs of a work have; none: there is no such work any more.
   using SpaceOf = std::function<std::optional<std::string>(const std::string& work_id)>;
-  Mailroom(skald::Env env, SpaceOf space_of);
+  // What a run was given in confidence: it is *** in all that it says.
+  using SecretsOf = std::function<std::vector<std::string>(const std::string& run)>;
+  Mailroom(skald::Env env, SpaceOf space_of, SecretsOf secrets_of);
   ~Mailroom();
   Mailroom(const Mailroom&) = delete;
   Mailroom& operator=(const Mailroom&) = delete;
@@ -50,6 +52,7 @@ class Mailroom {
 
   skald::Env env_;
   SpaceOf space_of_;
+  SecretsOf secrets_of_;
   int watch_;
   std::map<std::string, Box> boxes_;  // by run
 };

@@ -54,6 +54,17 @@ const Preset* find_preset(const Options& options, const std::string& name) {
   return found == shipped.end() ? nullptr : &found->second;
 }
 
+skald::Variables given_variables(const Options& options, const Preset& preset) {
+  skald::Variables out;
+  const auto pass = [&](std::string_view name) {
+    if (const auto found = options.variables.find(std::string(name)); found != options.variables.end())
+      out.insert(*found);
+  };
+  for (const std::string_view name : kAlways) pass(name);
+  for (const std::string& name : preset.variables) pass(name);
+  return out;
+}
+
 skald::RunSpec spec_of(const Options& options, const Assignment& assignment) {
   const Preset& preset = preset_of(options, assignment.agent);
   const std::string prompt = prompt_for(assignment);
@@ -70,17 +81,15 @@ skald::RunSpec spec_of(const Options& options, const Assignment& assignment) {
     spec.argv.push_back(filled(word, values));
   }
   if (!told) spec.input = prompt;
-  const auto pass = [&](std::string_view name) {
-    if (const auto found = options.variables.find(std::string(name)); found != options.variables.end())
-      spec.variables.insert(*found);
-  };
-  for (const std::string_view name : kAlways) pass(name);
-  for (const std::string& name : preset.variables) pass(name);
+  spec.variables = given_variables(options, preset);
   spec.variables["SKALD_SPACE"] = assignment.space;
   spec.variables["SKALD_WORKFLOW"] = assignment.workflow_id;
   spec.variables["SKALD_WORK"] = assignment.work_id;
   spec.variables["SKALD_TASK"] = std::to_string(assignment.n);
   spec.variables["SKALD_MCP"] = assignment.mcp_file;
+  if (!assignment.mailbox.empty()) spec.variables["SKALD_MAILBOX"] = assignment.mailbox;
+  for (std::size_t i = 0; i < assignment.ports.size(); ++i)
+    spec.variables["SKALD_PORT_" + std::to_string(i + 1)] = std::to_string(assignment.ports[i]);
   return spec;
 }
 

@@ -1,4 +1,5 @@
 // Asking an agent: the one that runs finds the query in its mailbox; where none does, a new one is started for it.
+#include "agentflow/agent_launch.h"
 #include "agentflow/agent_places.h"
 #include "agentflow/mailbox.h"
 #include "agentflow/mcp_file.h"
@@ -45,6 +46,7 @@ void choose_agent(const Outside& outside, Local& step, AskAgent& ask) {
   ask.run = query->id + ".1";
   ask.agent = agent_of(*work, workflow);
   ask.mcp_servers = in_column<Ids>(work->mcp_server_refs);
+  ask.ports = ports_of(step.tx(), workflow.id);
   const auto refs = in_column<std::vector<GitRef>>(workflow.git_refs);
   const auto tree = refs.empty() ? std::nullopt : step->find<WorkTree>(tree_id(workflow.id, refs[0].git_id));
   ask.folder = tree ? tree->path : ask.space;
@@ -81,16 +83,19 @@ void launch_query(Outside& outside, skald::Database& db, const AskAgent& ask) {
   if (const auto seen = outside.agents().look(ask.run); seen && (seen->pid != 0 || seen->end)) return;
   const std::string mcp_file = ask.space + "/" + ask.query_id + ".mcp.json";
   write_mcp_file(outside, db, ask.mcp_servers, ask.folder, "", mcp_file);
-  outside.agents().start(spec_of(outside.options, {.run = ask.run,
-                                                   .agent = ask.agent,
-                                                   .prompt = ask.prompt,
-                                                   .folder = ask.folder,
-                                                   .space = ask.space,
-                                                   .mcp_file = mcp_file,
-                                                   .workflow_id = ask.workflow_id,
-                                                   .work_id = ask.work_id,
-                                                   .n = 0,
-                                                   .attempt = 1}));
+  launch_agent(outside, db,
+               {.run = ask.run,
+                .agent = ask.agent,
+                .prompt = ask.prompt,
+                .folder = ask.folder,
+                .space = ask.space,
+                .mcp_file = mcp_file,
+                .workflow_id = ask.workflow_id,
+                .work_id = ask.work_id,
+                .n = 0,
+                .attempt = 1,
+                .ports = ask.ports},
+               ask.mcp_servers);
   if (!is_asked(db, ask)) outside.agents().stop(ask.run, "its workflow was deleted while it was being started");
 }
 

@@ -129,13 +129,14 @@ struct Workflow {
   std::optional<std::string> modification = {};  // a ModificationNote
   std::optional<std::string> limits = {};       // WorkflowLimits
   std::optional<std::string> warning = {};      // a limit is near
+  std::int64_t ports = 0;                       // that it wants
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(Workflow, (),
                       (id, name, agent, status, git_refs, work_ids, work_statuses, work_tree_statuses, error,
-                       cancel_wanted, saga_id, integration, modification, limits, warning, created_at, updated_at,
-                       version))
+                       cancel_wanted, saga_id, integration, modification, limits, warning, ports, created_at,
+                       updated_at, version))
 
 struct Task {
   int n = 1;
@@ -197,6 +198,13 @@ struct Space {
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(Space, (), (workflow_id, folder, version))
+
+// One that the workflow's agents may listen on.
+struct Port {
+  std::int64_t port = 0;
+  std::string workflow_id;
+};
+BOOST_DESCRIBE_STRUCT(Port, (), (port, workflow_id))
 
 struct Report {
   std::string work_id, workflow_id;
@@ -264,6 +272,9 @@ template <> struct skald::Table<agentflow::WorkTree> {
 };
 template <> struct skald::Table<agentflow::Space> {
   static constexpr std::string_view name = "flow_space", key = "workflow_id";
+};
+template <> struct skald::Table<agentflow::Port> {
+  static constexpr std::string_view name = "flow_port", key = "port";
 };
 template <> struct skald::Table<agentflow::Report> {
   static constexpr std::string_view name = "flow_report", key = "work_id";

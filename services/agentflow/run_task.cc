@@ -1,4 +1,5 @@
 // Running a task: one process of an agent, under a supervisor that outlives this one. Its end comes as an event.
+#include "agentflow/agent_launch.h"
 #include "agentflow/agent_places.h"
 #include "agentflow/brief.h"
 #include "agentflow/checkpoints.h"
@@ -53,6 +54,7 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
   run.trees.clear();
   if (preset != nullptr && preset->restore_before_retry) run.trees = ready_trees(step.tx(), work);
   run.mcp_servers = in_column<Ids>(work.mcp_server_refs);
+  run.ports = ports_of(step.tx(), run.workflow_id);
   run.folder = work.folder.value_or(run.space);
 }
 
@@ -109,7 +111,7 @@ void prepare(Outside& outside, skald::Database& db, RunTask& run, skald::Duratio
     });
 }
 
-void launch(Outside& outside, skald::Database& db, const RunTask& run) {
+void launch(Outside& outside, skald::Database& db, RunTask& run) {
   if (!is_wanted(db, run)) return;
   if (const auto seen = outside.agents().look(run.run); seen && (seen->pid != 0 || seen->end)) return;
   const std::string mcp_file = run.space + "/" + run.work_id + ".mcp.json";
@@ -118,19 +120,20 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
   if (!mailbox.empty()) fill_mailbox(outside, db, run);
   write_mcp_file(outside, db, run.mcp_servers, run.folder, mailbox, mcp_file);
   if (run.run_before) let_end(outside, *run.run_before, kEndMax);
-  skald::RunSpec spec = spec_of(outside.options, {.run = run.run,
-                                                  .agent = run.agent,
-                                                  .prompt = run.prompt,
-                                                  .folder = run.folder,
-                                                  .space = run.space,
-                                                  .mcp_file = mcp_file,
-                                                  .workflow_id = run.workflow_id,
-                                                  .work_id = run.work_id,
-                                                  .n = run.n,
-                                                  .attempt = run.attempt});
-  if (!mailbox.empty()) spec.variables["SKALD_MAILBOX"] = mailbox;
+  const Assignment assignment{.run = run.run,
+                              .agent = run.agent,
+                              .prompt = run.prompt,
+                              .folder = run.folder,
+                              .space = run.space,
+                              .mcp_file = mcp_file,
+                              .workflow_id = run.workflow_id,
+                              .work_id = run.work_id,
+                              .mailbox = mailbox,
+                              .n = run.n,
+                              .attempt = run.attempt,
+                              .ports = run.ports};
   try {
-    outside.agents().start(spec);
+    run.note = launch_agent(outside, db, assignment, run.mcp_servers);
     if (!is_wanted(db, run)) outside.agents().stop(run.run, "its work was stopped while it was being started");
   } catch (const skald::Unavailable& away) {
     throw skald::CommitUnknown(away.code(), away.what());  // it may run: who gives the task up has to end it
@@ -139,7 +142,7 @@ void launch(Outside& outside, skald::Database& db, const RunTask& run) {
 
 void announce_start(Local& step, RunTask& run) {
   say(step.tx(), kAgentStarted, run.work_id, run.work_id,
-      TaskEvent{run.workflow_id, run.work_id, run.n, run.run, std::nullopt});
+      TaskEvent{run.workflow_id, run.work_id, run.n, run.run, std::nullopt, run.note});
 }
 
 }  // namespace

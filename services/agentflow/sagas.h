@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agentflow/ports.h"
 #include "agentflow/record.h"
 #include "agentflow/repositories.h"
 #include "agentflow/views.h"
@@ -42,8 +43,9 @@ struct StartWorkflow {
   std::string workflow_id, space;
   std::vector<Use> gits, mcp_servers;
   std::vector<TreePlan> trees;
+  std::int64_t ports = 0;  // that it is to have
 };
-BOOST_DESCRIBE_STRUCT(StartWorkflow, (), (workflow_id, space, gits, mcp_servers, trees))
+BOOST_DESCRIBE_STRUCT(StartWorkflow, (), (workflow_id, space, gits, mcp_servers, trees, ports))
 
 // Pause, resume, cancel, delete and release: over the works, the agents and the uses of one workflow.
 struct WorkflowWalk {
@@ -124,10 +126,12 @@ struct RunTask {
   std::vector<TreePlan> trees = {};  // that are kept as this run finds them; empty: its preset does not want it
   bool interrupted = false;  // the run before: its traces are removed first
   std::optional<std::string> run_before = {};  // of the task before: it may live where that was completed by word
+  Ports ports = {};
+  std::optional<std::string> note = {};  // what is to be told of its start
 };
 BOOST_DESCRIBE_STRUCT(RunTask, (),
                       (workflow_id, work_id, n, run, agent, prompt, folder, space, attempt, mcp_servers, trees,
-                       interrupted, run_before))
+                       interrupted, run_before, ports, note))
 
 // A checkpoint by hand.
 struct TakeCheckpoint {
@@ -206,10 +210,11 @@ struct AskAgent {
   std::int64_t position = 0;
   std::string agent = {}, prompt = {}, folder = {}, space = {};
   Ids mcp_servers = {};
+  Ports ports = {};
 };
 BOOST_DESCRIBE_STRUCT(AskAgent, (),
                       (workflow_id, work_id, query_id, deliver_to, run, position, agent, prompt, folder, space,
-                       mcp_servers))
+                       mcp_servers, ports))
 
 struct CloneGit {
   std::string git_id, remote, path;

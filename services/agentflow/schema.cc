@@ -88,6 +88,11 @@ constexpr const char* kSideBySide = R"sql(
   ALTER TABLE flow_work ADD COLUMN joined_checkpoint TEXT;
   ALTER TABLE flow_work_tree ADD COLUMN work_id TEXT)sql";
 
+constexpr const char* kPorts = R"sql(
+  ALTER TABLE flow_workflow ADD COLUMN ports BIGINT NOT NULL DEFAULT 0;
+  CREATE TABLE flow_port (port BIGINT PRIMARY KEY, workflow_id TEXT NOT NULL);
+  CREATE INDEX flow_port_workflow ON flow_port (workflow_id))sql";
+
 }  // namespace
 
 std::span<const skald::Migration> migrations() {
@@ -98,7 +103,8 @@ std::span<const skald::Migration> migrations() {
       skald::Migration{.version = 4, .name = "what happened", .sql = kHistory, .postgres_sql = ""},
       skald::Migration{.version = 5, .name = "bounds", .sql = kBounds, .postgres_sql = ""},
       skald::Migration{.version = 6, .name = "changing a workflow", .sql = kModification, .postgres_sql = ""},
-      skald::Migration{.version = 7, .name = "works side by side", .sql = kSideBySide, .postgres_sql = ""}};
+      skald::Migration{.version = 7, .name = "works side by side", .sql = kSideBySide, .postgres_sql = ""},
+      skald::Migration{.version = 8, .name = "ports", .sql = kPorts, .postgres_sql = ""}};
   return steps;
 }
 

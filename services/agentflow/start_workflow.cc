@@ -1,6 +1,7 @@
-// Starting a workflow: registered at every Git, then at every McpServer, then its space and worktrees, then READY. What
-// fails undoes exactly what this saga did, in reverse, and the workflow is CREATED again.
+// Starting a workflow: registered at every Git, then at every McpServer, then its ports, space and worktrees, then READY.
+// What fails undoes exactly what this saga did, in reverse, and the workflow is CREATED again.
 #include "agentflow/events.h"
+#include "agentflow/ports.h"
 #include "agentflow/trees.h"
 #include "agentflow/use.h"
 
@@ -18,6 +19,7 @@ void begin(const Outside& outside, Local& step, StartWorkflow& start) {
     row.saga_id = step.saga_id();
   });
   start.space = outside.space_of(workflow.id);
+  start.ports = workflow.ports;
   start.gits = git_uses(workflow);
   start.mcp_servers = mcp_uses(step.tx(), workflow.id);
   start.trees.clear();
@@ -103,6 +105,12 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
             })
       .writes("mcp server", Guard::commutative)
       .commit()
+      .local("take ports",
+             [outside](Local& step, StartWorkflow& start) {
+               take_ports(*outside, step.tx(), start.workflow_id, start.ports);
+             })
+      .undo([](Local& step, StartWorkflow& start) { release_ports(step.tx(), start.workflow_id); })
+      .writes("port", Guard::idempotency_key)  // its number: it is given once
       .local("plan worktrees", plan_trees)
       .undo(forget_trees)
       .writes("workflow", Guard::optimistic)

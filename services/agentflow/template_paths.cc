@@ -19,7 +19,7 @@ Template template_named(Transaction& tx, const Request& request) {
 
 Plan checked_plan(const NewTemplate& asked) {
   check_name(asked.name);
-  Plan plan{asked.agent, asked.git_refs, asked.works};
+  Plan plan{asked.agent, asked.git_refs, asked.works, asked.ports};
   check(plan);
   return plan;
 }

@@ -80,6 +80,8 @@ void check(const Plan& plan) {
     throw Invalid("BAD_WORKS", "a workflow has 1 to " + std::to_string(kWorksMax) + " works");
   if (plan.git_refs.empty() || plan.git_refs.size() > kRefsMax)
     throw Invalid("BAD_REFERENCE", "a workflow works on 1 to " + std::to_string(kRefsMax) + " repositories");
+  if (plan.ports && (*plan.ports < 0 || *plan.ports > kPortsMax))
+    throw Invalid("BAD_PORTS", "ports, how many of them a workflow wants, is from 0 to " + std::to_string(kPortsMax));
   std::set<std::string> seen;
   for (const GitRef& ref : plan.git_refs) {
     if (!skald::is_id(ref.git_id)) throw Invalid("BAD_REFERENCE", "gitRefs name registered gits by gitId");

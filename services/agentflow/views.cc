@@ -27,7 +27,7 @@ McpServerView view_of(const McpServer& server) {
 
 TemplateView view_of(const Template& row) {
   const Plan plan = in_column<Plan>(row.body);
-  return {row.id, row.name, plan.agent, plan.git_refs, plan.works, row.created_at, row.version};
+  return {row.id, row.name, plan.agent, plan.git_refs, plan.works, plan.ports, row.created_at, row.version};
 }
 
 WorkView view_of(skald::Transaction& tx, const Work& work) {
@@ -72,6 +72,8 @@ WorkflowView view_of(skald::Transaction& tx, const Workflow& workflow) {
                    .warning = workflow.warning,
                    .cost = {},
                    .seconds = 0,
+                   .ports = workflow.ports,
+                   .port_numbers = ports_of(tx, workflow.id),
                    .created_at = workflow.created_at,
                    .updated_at = workflow.updated_at,
                    .version = workflow.version};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agentflow/ports.h"
 #include "agentflow/record.h"
 #include "skald/database.h"
 #include "skald/http.h"
@@ -46,16 +47,18 @@ struct Plan {
   std::optional<std::string> agent;
   std::vector<GitRef> git_refs;
   std::vector<NewWork> works;
+  std::optional<std::int64_t> ports = {};  // that its agents may listen on; none unless it says
 };
-BOOST_DESCRIBE_STRUCT(Plan, (), (agent, git_refs, works))
+BOOST_DESCRIBE_STRUCT(Plan, (), (agent, git_refs, works, ports))
 
 struct NewTemplate {
   std::string name;
   std::optional<std::string> agent;
   std::vector<GitRef> git_refs;
   std::vector<NewWork> works;
+  std::optional<std::int64_t> ports = {};
 };
-BOOST_DESCRIBE_STRUCT(NewTemplate, (), (name, agent, git_refs, works))
+BOOST_DESCRIBE_STRUCT(NewTemplate, (), (name, agent, git_refs, works, ports))
 
 // Its plan, or the template that has one.
 struct NewWorkflow {
@@ -64,8 +67,9 @@ struct NewWorkflow {
   std::optional<std::vector<GitRef>> git_refs = {};
   std::optional<std::vector<NewWork>> works = {};
   std::optional<WorkflowLimits> limits = {};
+  std::optional<std::int64_t> ports = {};  // instead of the template's
 };
-BOOST_DESCRIBE_STRUCT(NewWorkflow, (), (name, template_id, agent, git_refs, works, limits))
+BOOST_DESCRIBE_STRUCT(NewWorkflow, (), (name, template_id, agent, git_refs, works, limits, ports))
 
 struct Resumption {
   std::optional<WorkflowLimits> limits;
@@ -105,10 +109,11 @@ struct TemplateView {
   std::optional<std::string> agent;
   std::vector<GitRef> git_refs;
   std::vector<NewWork> works;
+  std::optional<std::int64_t> ports;
   skald::Time created_at{};
   std::int64_t version = 0;
 };
-BOOST_DESCRIBE_STRUCT(TemplateView, (), (id, name, agent, git_refs, works, created_at, version))
+BOOST_DESCRIBE_STRUCT(TemplateView, (), (id, name, agent, git_refs, works, ports, created_at, version))
 
 struct WorkSummary {
   std::string id, name;
@@ -138,12 +143,15 @@ struct WorkflowView {
   std::optional<std::string> warning;  // a limit is near
   std::optional<double> cost;          // as far as its agents have told
   double seconds = 0;                  // that its agents ran
+  std::int64_t ports = 0;              // that it wants
+  Ports port_numbers;                  // that it has: SKALD_PORT_1, …
   skald::Time created_at{}, updated_at{};
   std::int64_t version = 0;
 };
 BOOST_DESCRIBE_STRUCT(WorkflowView, (),
                       (id, name, agent, status, allowed, git_refs, works, work_trees, space, error, saga_id,
-                       integration, modification, limits, warning, cost, seconds, created_at, updated_at, version))
+                       integration, modification, limits, warning, cost, seconds, ports, port_numbers, created_at,
+                       updated_at, version))
 
 struct OpenQuestion {
   std::string id, text;
@@ -197,6 +205,12 @@ void check_name(const std::string& name);
 
 template <> struct skald::Limits<agentflow::NewGit> {
   static constexpr skald::MemberLimit of[] = {{"name", 1, agentflow::kNameMax}};
+};
+template <> struct skald::Limits<agentflow::NewTemplate> {
+  static constexpr skald::MemberLimit of[] = {{"ports", 0, agentflow::kPortsMax}};
+};
+template <> struct skald::Limits<agentflow::NewWorkflow> {
+  static constexpr skald::MemberLimit of[] = {{"ports", 0, agentflow::kPortsMax}};
 };
 template <> struct skald::Limits<agentflow::NewTask> {
   static constexpr skald::MemberLimit of[] = {{"prompt", 1, agentflow::kPromptMax}};

@@ -54,14 +54,17 @@ class PresetTable {
     preset.cost_json = text("cost_json");
     preset.cost_max = cost_max(preset);
     read_asking(preset);
+    read_sandbox(preset);
     preset.restore_before_retry = truth("restore_before_retry", preset.restore_before_retry);
     return preset;
   }
 
  private:
   static constexpr std::string_view kMembers[] = {
-      "command",   "variables", "timeout_seconds",      "output_max_bytes", "cost_pattern",
-      "cost_json", "cost_max",  "restore_before_retry", "on_question",      "question_pattern"};
+      "command",      "variables",        "timeout_seconds", "output_max_bytes",
+      "cost_pattern", "cost_json",        "cost_max",        "restore_before_retry",
+      "on_question",  "question_pattern", "sandbox",         "network",
+      "readable"};
 
   [[noreturn]] void refuse(const std::string& what) const { refuse_preset(path_, name_, what); }
 
@@ -85,6 +88,20 @@ class PresetTable {
     const auto value = table_[member].value_exact<std::string>();
     if (!value || value->empty()) refuse("has a " + member + " that is no text");
     return *value;
+  }
+
+  void read_sandbox(agentflow::Preset& preset) const {
+    const std::string mode = table_.contains("sandbox") ? text("sandbox") : "off";
+    if (mode != "off" && mode != "wanted" && mode != "required")
+      refuse("has a sandbox that is not off, wanted or required");
+    if (mode != "off") preset.sandbox = mode == "wanted" ? agentflow::Sandbox::wanted : agentflow::Sandbox::required;
+    preset.network = truth("network", true);
+    if (table_.contains("readable")) preset.readable = words_of(table_["readable"], path_, name_, "readable");
+    for (const std::string& path : preset.readable)
+      if (!path.starts_with('/') && !path.starts_with("~/"))
+        refuse("has something in readable that begins neither with / nor with ~/");
+    if (preset.sandbox == agentflow::Sandbox::off && (!preset.network || !preset.readable.empty()))
+      refuse("has network or readable, which are of a sandbox: say sandbox, too");
   }
 
   void read_asking(agentflow::Preset& preset) const {
@@ -143,6 +160,18 @@ std::vector<std::string> supervisor_command() {
   const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "skald-agent-run";
   const int kept = ::open(beside.c_str(), O_PATH | O_CLOEXEC);  // as long as this process lives
   return {kept < 0 ? "/proc/self/exe" : "/proc/self/fd/" + std::to_string(kept), "agent-run"};
+}
+
+std::optional<std::string> sandbox_warning(const Clock& clock,
+                                           const std::map<std::string, agentflow::Preset>& presets) {
+  std::string names;
+  for (const auto& [name, preset] : presets)
+    if (preset.sandbox != agentflow::Sandbox::off) names += (names.empty() ? "" : ", ") + name;
+  if (names.empty()) return std::nullopt;
+  const auto problem = agentflow::sandbox_problem(clock, agentflow::Options{}.bwrap, own_variables());
+  if (!problem) return std::nullopt;
+  return "agents that are to run in a sandbox (" + names +
+         ") have none on this machine: install bubblewrap, and allow user namespaces: " + *problem;
 }
 
 Variables own_variables() {

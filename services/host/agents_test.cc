@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "support/test_database.h"
@@ -46,6 +47,35 @@ restore_before_retry = false
   EXPECT_EQ(preset.cost_pattern, "cost: ([0-9.]+)");
   EXPECT_EQ(preset.cost_max, 3);
   EXPECT_FALSE(preset.restore_before_retry);
+}
+
+TEST_F(AgentPresets, ASandboxIsTakenWithWhatBelongsToIt) {
+  const auto all = read(
+      "[safe]\ncommand = [\"true\"]\nsandbox = \"required\"\nnetwork = false\nreadable = [\"~/.safe\", \"/opt\"]\n"
+      "[hoping]\ncommand = [\"true\"]\nsandbox = \"wanted\"\n[free]\ncommand = [\"true\"]\nsandbox = \"off\"\n");
+  EXPECT_EQ(all.at("safe").sandbox, agentflow::Sandbox::required);
+  EXPECT_FALSE(all.at("safe").network);
+  EXPECT_EQ(all.at("safe").readable, (std::vector<std::string>{"~/.safe", "/opt"}));
+  EXPECT_EQ(all.at("hoping").sandbox, agentflow::Sandbox::wanted);
+  EXPECT_TRUE(all.at("hoping").network);
+  EXPECT_EQ(all.at("free").sandbox, agentflow::Sandbox::off);
+  for (const char* wrong : {"sandbox = \"yes\"", "sandbox = true", "sandbox = \"\"", "network = false",
+                            "readable = [\"/opt\"]", "sandbox = \"wanted\"\nreadable = [\"opt\"]"})
+    EXPECT_NE(refusal_of(wrong), "") << wrong;
+}
+
+TEST_F(AgentPresets, AMachineWithoutSandboxesIsToldOfWhereOneIsWanted) {
+  const auto clock = system_clock();
+  const auto presets = read("[safe]\ncommand = [\"true\"]\nsandbox = \"wanted\"\n[free]\ncommand = [\"true\"]\n");
+  const std::string path = getenv("PATH");
+  setenv("PATH", folder_.path().c_str(), 1);
+  const std::string told = sandbox_warning(*clock, presets).value_or("");
+  const auto free = sandbox_warning(*clock, {{"free", presets.at("free")}});
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_NE(told.find("(safe)"), std::string::npos) << told;
+  EXPECT_NE(told.find("bwrap"), std::string::npos) << told;
+  EXPECT_EQ(free, std::nullopt);
+  EXPECT_EQ(sandbox_warning(*clock, presets), std::nullopt);
 }
 
 TEST_F(AgentPresets, WhatIsNotSaidIsBoundedAllTheSame) {

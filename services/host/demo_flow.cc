@@ -23,13 +23,15 @@ namespace fs = std::filesystem;
 using cli::JsonView;
 
 const std::string kDemoFlows = "/agentflow/workflows";
+constexpr Duration kQuestionMax = 30s, kLookForQuestion = 50ms;
 
 std::string new_workflow(const std::vector<std::string>& git_ids) {
   using boost::json::array, boost::json::object;
   array refs, works;
   for (const std::string& id : git_ids) refs.emplace_back(object{{"gitId", id}});
   for (const DemoWork& work : kDemoWorks)
-    works.emplace_back(object{{"name", work.name}, {"tasks", array{object{{"prompt", work.script}}}}});
+    works.emplace_back(
+        object{{"name", work.name}, {"tasks", array{object{{"prompt", work.script}, {"agent", work.agent}}}}});
   return boost::json::serialize(
       boost::json::object{{"name", "prices"}, {"gitRefs", std::move(refs)}, {"works", std::move(works)}});
 }
@@ -65,6 +67,7 @@ class FlowStory {
  private:
   void begin();
   void fail_and_resume();
+  void answer_question();
   void look_at_changes();
   void restore_a_mistake();
   void bring_home();
@@ -115,7 +118,7 @@ void FlowStory::begin() {
                                                    {"name", name}, {"path", shop_.path(name).string()}}))["id"]);
   id_ = post(kDemoFlows, new_workflow(git_ids_))["id"];
   flow_ = kDemoFlows + "/" + id_;
-  say("A workflow is to give the shop prices. Three works, each done by an agent, one after the other:");
+  say("A workflow is to give the shop prices. Four works, each done by an agent, one after the other:");
   for (const DemoWork& work : kDemoWorks) out_ << "  - " << work.name << '\n';
   out_ << "  Each repository gets a worktree and a branch of its own for it: nobody's main is touched.\n";
 }
@@ -138,10 +141,24 @@ void FlowStory::fail_and_resume() {
         "one checkpoint with a commit in each repository");
   say("A person looks, writes the currency into prices.json in the worktree, and resumes.");
   write_file(in_tree(kDemoMending), kDemoMending.text);
-  const cli::ActEnd resumed = act("resume", "/resume");
+  post(flow_ + "/resume");
+  answer_question();
+  const cli::ActEnd resumed = cli::follow_act(server_.api(), terminal_, id_, "resume");
   const auto after = works();
   check(resumed.done && after[0].items("tasks")[0]["attempt"] == "1" && after[1].items("tasks")[0]["attempt"] == "2",
         "all works are done; the first ran once, the second twice");
+}
+
+void FlowStory::answer_question() {
+  std::vector<JsonView> open;
+  for (Duration waited{}; open.empty() && waited < kQuestionMax; waited += kLookForQuestion) {
+    rest(kLookForQuestion);
+    open = JsonView(cli::ask(server_.api(), "GET", "/agentflow/questions", {{"status", "OPEN"}})).items();
+  }
+  check(open.size() == 1 && open[0]["text"] == kDemoQuestion, "the agent of the last work asks a person");
+  say("It asks: " + open[0]["text"] + " A person answers: " + std::string(kDemoAnswer) + ".");
+  post("/agentflow/works/" + open[0]["workId"] + "/questions/" + open[0]["id"],
+       boost::json::serialize(boost::json::object{{"answer", kDemoAnswer}}));
 }
 
 void FlowStory::look_at_changes() {
@@ -154,9 +171,9 @@ void FlowStory::look_at_changes() {
   }
   cli::print_diff(JsonView(page), {}, out_);
   std::ranges::sort(changed);
-  check(changed ==
-            std::vector<std::string>{"README.md", "README.md", "index.html", "prices.html", "prices.json", "server.py"},
-        "six files have changed, and no others");
+  check(changed == std::vector<std::string>{"NOTICE.md", "README.md", "README.md", "index.html", "prices.html",
+                                            "prices.json", "server.py"},
+        "seven files have changed, and no others");
 }
 
 void FlowStory::restore_a_mistake() {

@@ -11,7 +11,8 @@ struct DemoFile {
 };
 
 struct DemoWork {
-  std::string_view name, script;  // of the shell agent, which begins in the worktree of the first repository
+  std::string_view name, script;  // the agent begins in the worktree of the first repository
+  std::string_view agent = "shell";
 };
 
 inline constexpr std::array<std::string_view, 2> kDemoRepositories = {"api", "web"};
@@ -43,7 +44,16 @@ inline constexpr DemoWork kDemoWorks[] = {
      "for repository in api web; do\n"
      "  printf '\\nNew: prices.\\n' >> \"$SKALD_SPACE/$repository/README.md\"\n"
      "done\n"},
+    {"a notice for customers",
+     "ask Are taxes in the prices?\n"
+     "write NOTICE.md Taxes: {answer}.\n"
+     "say I have written what I was told.\n",
+     "scripted"},
 };
+
+// What the agent of the last work wants to know, and what a person answers.
+inline constexpr std::string_view kDemoQuestion = "Are taxes in the prices?", kDemoAnswer = "included";
+inline constexpr DemoFile kDemoNotice = {"api", "NOTICE.md", "Taxes: included.\n"};
 
 // What the agent of the second work says where it fails, and what a person then writes.
 inline constexpr std::string_view kDemoComplaint = "prices.json names no currency, and I will not guess one.";
@@ -52,6 +62,6 @@ inline constexpr DemoFile kDemoMending = {"api", "prices.json",
 
 // A file that somebody deletes by mistake, and what each repository has at the end.
 inline constexpr DemoFile kDemoMistake = {"web", "prices.html", "<p>Tea 4.50 EUR, cup 12.00 EUR</p>\n"};
-inline constexpr DemoFile kDemoResults[] = {kDemoMending, kDemoMistake};
+inline constexpr DemoFile kDemoResults[] = {kDemoMending, kDemoMistake, kDemoNotice};
 
 }  // namespace skald::host

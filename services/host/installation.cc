@@ -163,6 +163,7 @@ void Installation::add_watching(Env env, Metrics& metrics, Access metrics_access
 }
 
 void Installation::tell_settings(const cli::Settings& settings, std::vector<std::string> warnings) {
+  warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
   add_installation_path(*routes_, settings, std::move(warnings), has_database());
 }
 
@@ -239,18 +240,26 @@ void Installation::add_order(Env env, const cli::Settings& settings, Purpose pur
 // Agents run where their workflow's files are: processes that share a database share the data folder, too.
 void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& unit, const Publish& publish) {
   const fs::path folder = (fs::absolute(settings.text("data")) / "agentflow").lexically_normal();
+  auto presets = agent_presets(settings.text("agentflow.agents"));
+  if (const auto warning = sandbox_warning(env.clock, presets)) {
+    env.observer.log(Observer::Level::warn, *warning);
+    warnings_.push_back(*warning);
+  }
   agentflow_ = agentflow::install(
       *unit.engine, *routes_, env,
       {.folder = folder.string(),
        .repositories = agentflow::git_repositories(env, settings.duration("agentflow.git_timeout")),
        .agents = agentflow::supervised_agents(env.clock, (folder / "runs").string(), supervisor_command()),
-       .presets = agent_presets(settings.text("agentflow.agents")),
+       .presets = std::move(presets),
        .variables = own_variables(),
+       .secret_variables = settings.list("agentflow.secret_variables"),
        .agents_max = static_cast<int>(settings.integer("agentflow.agents_max")),
        .cost_max = static_cast<double>(settings.integer("agentflow.cost_max")),
        .workflow_time_max = settings.duration("agentflow.workflow_time_max"),
        .agents_per_machine = static_cast<int>(settings.integer("agentflow.agents_per_machine")),
        .agents_per_repository = static_cast<int>(settings.integer("agentflow.agents_per_repository")),
+       .ports = agentflow::port_range(settings.text("agentflow.ports")),
+       .hidden = {fs::absolute(settings.text("data")).lexically_normal().string()},
        .greet_mcp_servers = !settings.enabled("agentflow.skip_mcp_check"),
        .own_mcp = {fs::read_symlink("/proc/self/exe").string(), "mcp"},
        .pause = [](Duration time) { runtime::Wakeup().wait(time); },

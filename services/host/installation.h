@@ -62,6 +62,7 @@ class Installation {
   std::unique_ptr<Asking> asking_;    // null where all is in this process
   std::unique_ptr<Gateway> gateway_;  // null where user-api is not here
   std::unique_ptr<http::Routes> routes_;
+  std::vector<std::string> warnings_;  // for `skald doctor`
   std::shared_ptr<void> agentflow_;   // its engine's threads use it
   std::vector<std::unique_ptr<Unit>> units_;
   std::unique_ptr<News> news_;

@@ -11,8 +11,8 @@ using FlowRows = std::vector<std::vector<std::string>>;
 
 // Paths are not cut: somebody copies them.
 void print_about(const JsonView& workflow, std::ostream& out) {
-  auto fields = workflow.fields(
-      {"id", "name", "status", "allowed", "agent", "error", "space", "sagaId", "createdAt", "updatedAt"});
+  auto fields = workflow.fields({"id", "name", "status", "allowed", "agent", "error", "space", "portNumbers", "sagaId",
+                                 "createdAt", "updatedAt"});
   for (const JsonView& tree : workflow.items("workTrees")) {
     const std::string error = tree["error"];
     fields.emplace_back("worktree", tree["path"] + " is " + tree["status"] + ", branch " + tree["branch"] +

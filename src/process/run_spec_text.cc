@@ -68,6 +68,8 @@ std::string spec_text(const RunSpec& spec) {
     put(out, name);
     put(out, value);
   }
+  put(out, static_cast<std::int64_t>(spec.secrets.size()));
+  for (const std::string& secret : spec.secrets) put(out, secret);
   return out;
 }
 
@@ -85,6 +87,7 @@ RunSpec spec_of(std::string_view text) {
     std::string name = fields.text();
     spec.variables[std::move(name)] = fields.text();
   }
+  for (std::int64_t left = fields.number(); left > 0; --left) spec.secrets.push_back(fields.text());
   fields.done();
   return spec;
 }

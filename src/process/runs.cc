@@ -65,8 +65,9 @@ RunSpec checked(const RunSpec& spec) {
   std::size_t size = spec.input.size();
   for (const std::string& word : spec.argv) size += word.size();
   for (const auto& [name, value] : spec.variables) size += name.size() + value.size();
+  for (const std::string& secret : spec.secrets) size += secret.size();
   if (size > kSpecMax)
-    throw Invalid("BAD_COMMAND", "arguments, variables and input of a run are " + std::to_string(kSpecMax) +
+    throw Invalid("BAD_COMMAND", "arguments, variables, secrets and input of a run are " + std::to_string(kSpecMax) +
                                      " bytes at most: put what is large into a file");
   RunSpec out = spec;
   out.timeout = std::clamp<Duration>(spec.timeout, 0s, kDurationMax);

@@ -165,6 +165,7 @@ TEST_F(SuperviseTest, NoVariableAndNoDescriptorOfOursArrives) {
 TEST_F(SuperviseTest, WhatARunIsGivenIsNowhereOnDisk) {
   RunSpec spec = script("a", "echo $$; exec sleep 1000 # word-of-secret");
   spec.variables = {{"V", "value-of-secret"}};
+  spec.secrets = {"value-of-secret"};
   spec.input = "input-of-secret";
   runs_->start(spec);
   number_from("a");
@@ -173,6 +174,27 @@ TEST_F(SuperviseTest, WhatARunIsGivenIsNowhereOnDisk) {
     EXPECT_EQ(process::read_small_file(entry.path()).value_or("").find("of-secret"), std::string::npos) << entry.path();
     EXPECT_EQ(entry.status().permissions() & std::filesystem::perms(0077), std::filesystem::perms(0)) << entry.path();
   }
+}
+
+TEST_F(SuperviseTest, ASecretThatComesInTwoPartsIsNeverKept) {
+  RunSpec spec = script("a", "echo 1; printf 'key: value-of'; read word < " + gate() + "; echo -secret; printf value-");
+  spec.secrets = {"value-of-secret", "short"};
+  runs_->start(spec);
+  EXPECT_TRUE(eventually([&] { return output("a") == "1\nkey: "; })) << output("a");
+  open_gate();
+  const RunView view = end_of("a");
+  EXPECT_EQ(output("a"), "1\nkey: ***\nvalue-");
+  EXPECT_EQ(view.output_lost, 0);
+}
+
+TEST_F(SuperviseTest, WhereTheOutputIsCutNoPartOfASecretIsKept) {
+  RunSpec spec = script("a", "printf 'a value-of-secret b'");
+  spec.secrets = {"value-of-secret"};
+  spec.output_max = 4;
+  runs_->start(spec);
+  const RunView view = end_of("a");
+  EXPECT_EQ(output("a"), "a **");
+  EXPECT_EQ(view.output_lost, 3);
 }
 
 TEST_F(SuperviseTest, SignalsToTheSupervisorDoNotEndTheRun) {

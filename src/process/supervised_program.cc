@@ -59,6 +59,7 @@ SupervisedProgram::SupervisedProgram(const Clock& clock, const RunFolder& run, c
       run_(run),
       spec_(spec),
       output_(output),
+      mask_(spec.secrets),
       stops_(watch_for_files(run.path())),
       children_(child_signals()),
       limit_(clock.steady() + spec.timeout) {}
@@ -73,6 +74,7 @@ RunEnd SupervisedProgram::run_to_end() {
   reap(child_);
   if (!end_descendants()) end_.why += (end_.why.empty() ? "" : "; ") + std::string("a process of it cannot be ended");
   from_program_.read_rest();
+  output_.add(mask_.rest());
   end_.at = clock_.now();
   return end_;
 }
@@ -97,7 +99,7 @@ bool SupervisedProgram::start() {
     return false;
   }
   input_ = Feed(std::move(in.in), spec_.input);
-  from_program_ = PipeReader(std::move(out.out), [this](std::string_view bytes) { output_.add(bytes); });
+  from_program_ = PipeReader(std::move(out.out), [this](std::string_view bytes) { output_.add(mask_.pass(bytes)); });
   return true;
 }
 

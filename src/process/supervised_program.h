@@ -11,6 +11,7 @@
 #include "process/run_output.h"
 #include "process/spawn.h"
 #include "skald/process.h"
+#include "skald/secret_mask.h"
 
 namespace skald::process {
 
@@ -37,6 +38,7 @@ class SupervisedProgram {
   const RunFolder& run_;
   const RunSpec& spec_;
   RunOutput& output_;
+  SecretMask mask_;
 
   Descriptor stops_;  // inotify: a file appears in the folder
   Descriptor children_;  // signalfd: a child has ended

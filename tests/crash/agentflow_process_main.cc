@@ -54,6 +54,8 @@ agentflow::Options service_options(Env env, const FlowProcessOptions& options, F
               lethal(fate)),
           .presets = {},
           .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
+          .ports = {24'100, 24'115},  // few enough that workflows which keep theirs leave none
+          .is_port_free = [](int) { return true; },
           .greet_mcp_servers = false,
           .pause = [](Duration time) { runtime::Wakeup().wait(time); }};
 }

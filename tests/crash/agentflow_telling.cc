@@ -90,8 +90,8 @@ std::string FlowTelling::get(const std::string& path) {
 
 void FlowTelling::create(const std::vector<std::vector<std::string>>& works, const std::string& name) {
   const std::string log = scene_.path("log-" + std::to_string(number_));
-  agentflow::NewWorkflow asked{.name = "story",
-                               .git_refs = std::vector<agentflow::GitRef>{{gits_["one"], {}}, {gits_["two"], {}}}};
+  agentflow::NewWorkflow asked{
+      .name = "story", .git_refs = std::vector<agentflow::GitRef>{{gits_["one"], {}}, {gits_["two"], {}}}, .ports = 2};
   asked.works.emplace();
   for (const auto& scripts : works) {
     agentflow::NewWork work{.name = "work", .tasks = {}, .mcp_server_refs = {}, .wants_report = {}};

@@ -31,6 +31,17 @@ TEST_P(AgentflowAsking, AnAgentThatWaitsGetsItsAnswerAlsoFromAServerThatWasStart
   EXPECT_EQ(flow_problem(answer(question, "red")), "QUESTION_ANSWERED");
 }
 
+TEST_P(AgentflowAsking, TheScriptedAgentAsksAsAnyOtherDoes) {
+  const std::string id =
+      create(add_git(), {{"ask Which colour?\nwrite colour.txt {answer}"}}, R"("agent":"scripted",)");
+  act(id, "start");
+  EXPECT_EQ(open_question().text, "Which colour?");
+  EXPECT_EQ(answer(open_question(), "blue").status, 200);
+  becomes(id, WorkflowStatus::COMPLETED);
+  EXPECT_EQ(output(id), "answer: blue\n");
+  EXPECT_EQ(ask_git(*clock_, show(id).work_trees[0].path, {"status", "--porcelain"}), "?? colour.txt");
+}
+
 TEST_P(AgentflowAsking, AQuestionThatIsAskedWhileTheServerIsAwayIsHeardOfAfterwards) {
   const std::string id =
       create(add_git(), {{waits_for(gate()) + "; " + mcp_call("ask", R"({"question":"Still there?"})")}});

@@ -65,6 +65,8 @@ void AgentflowTest::open() {
   options.outbox.backoff_first = 50ms;
   engine_ = std::make_unique<Engine>(env_, **db_, options);
   http::migrate_api_keys(**db_);
+  Variables variables = options_.variables;
+  variables["PATH"] = "/usr/local/bin:/usr/bin:/bin";
   service_ = agentflow::install(
       *engine_, *routes_, env_,
       {.folder = (folder_.path() / "flow").string(),
@@ -73,12 +75,17 @@ void AgentflowTest::open() {
                                                         {built::kSupervisor, "agent-run"}),
                            witness),
        .presets = presets_,
-       .variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
+       .variables = variables,
+       .secret_variables = options_.secret_variables,
        .agents_max = agents_max_,
        .cost_max = options_.cost_max,
        .workflow_time_max = options_.workflow_time_max,
        .agents_per_machine = options_.agents_per_machine,
        .agents_per_repository = options_.agents_per_repository,
+       .ports = options_.ports,
+       .is_port_free = options_.is_port_free,
+       .bwrap = options_.bwrap,
+       .hidden = options_.hidden,
        .greet_mcp_servers = false,
        .own_mcp = {built::kProgram, "mcp"},
        .pause = rest,
@@ -198,7 +205,7 @@ void AgentflowTest::expect_nothing_left() {
     EXPECT_TRUE(!std::filesystem::exists(place) || std::filesystem::is_empty(place)) << place;
   }
   for (const char* table : {"flow_question", "flow_query", "flow_mailbox", "flow_work", "flow_work_tree", "flow_space",
-                            "flow_report", "flow_checkpoint", "flow_story", "flow_history", "flow_usage"})
+                            "flow_report", "flow_checkpoint", "flow_story", "flow_history", "flow_usage", "flow_port"})
     EXPECT_EQ(rows("SELECT COUNT(*) FROM " + std::string(table)), 0) << table;
 }
 

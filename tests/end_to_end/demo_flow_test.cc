@@ -32,8 +32,9 @@ TEST_F(DemoFlow, EverythingThatItTellsIsCheckedAndNothingIsLeftOfIt) {
   for (const char* what :
        {"the first work is done, the second has failed", "one checkpoint with a commit in each repository",
         "all works are done; the first ran once, the second twice", "prices.html is as it was",
-        "main of api has prices.json", "main of web has prices.html", "the repositories have main and nothing else",
-        "no folder and no agent is left", "the server has ended in order"})
+        "main of api has prices.json", "main of web has prices.html", "the agent of the last work asks a person",
+        "main of api has NOTICE.md", "the repositories have main and nothing else", "no folder and no agent is left",
+        "the server has ended in order"})
     EXPECT_THAT(checked, Contains(what));
   EXPECT_LT(told.at("milliseconds").as_int64(), 30'000);
   EXPECT_FALSE(is_left());

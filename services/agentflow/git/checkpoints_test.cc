@@ -35,6 +35,19 @@ TEST_F(GitCheckpointsTest, ACheckpointLeavesHeadIndexAndFilesUntouched) {
     EXPECT_EQ(file.path().string().find("skald-index"), std::string::npos) << "the scratch index is gone";
 }
 
+TEST_F(GitCheckpointsTest, AConfigurationThatAnAgentBringsIsNotRead) {
+  const std::string brought = at("brought"), mark = folder_ + "/mark";
+  std::filesystem::copy(repository_ + "/.git", brought, std::filesystem::copy_options::recursive);
+  git(tree_.path, {"config", "--file", brought + "/config", "filter.brought.clean", "touch " + mark + "; cat"});
+  write(at(".gitattributes"), "*.txt filter=brought\n");
+  write(at("new.txt"), "new\n");
+  write(entry() + "/commondir", brought + "\n");
+  const std::string commit = repositories_->take_checkpoint(tree_, "work-1");
+  EXPECT_FALSE(exists(mark));
+  write(entry() + "/commondir", "../..\n");
+  EXPECT_TRUE(has_ref(commit));
+}
+
 TEST_F(GitCheckpointsTest, ACheckpointTakenAgainIsTheFirst) {
   const std::string first = repositories_->take_checkpoint(tree_, "flow-1/work-1");
   write(at("later.txt"), "later\n");

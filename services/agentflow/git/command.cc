@@ -117,6 +117,7 @@ skald::CommandResult GitProgram::run_once(const GitPlace* place, const GitWords&
   if (place) {
     command.folder = place->folder;
     set_variable(command.variables, "GIT_DIR=" + place->git_dir);
+    if (place->common != place->git_dir) set_variable(command.variables, "GIT_COMMON_DIR=" + place->common);
     if (!place->work_tree.empty()) set_variable(command.variables, "GIT_WORK_TREE=" + place->work_tree);
   }
   skald::CommandResult result = skald::run_command(env_.clock, command);

@@ -2,7 +2,7 @@
 // no hooks, no prompts, no pager, no signatures, a fixed author, English.
 //
 // A repository is named by GIT_DIR and never searched for: a folder inside of another repository is not mistaken for it,
-// and an agent that rewrites the .git file of its worktree leads us nowhere.
+// and an agent that rewrites the .git file of its worktree, or its folder in the repository, leads us nowhere.
 //
 // Thread safe.
 #pragma once

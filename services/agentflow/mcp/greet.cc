@@ -5,6 +5,7 @@
 #include "agentflow/mcp/channel.h"
 #include "agentflow/mcp/rpc.h"
 #include "skald/controls.h"
+#include "skald/secret_mask.h"
 #include "skald/text.h"
 
 namespace agentflow {
@@ -16,7 +17,6 @@ constexpr std::size_t kToolsMax = 2000;
 constexpr std::size_t kToolNameMax = 200, kCursorMax = 4096;
 constexpr std::size_t kQuoteMax = 200, kComplaintMax = 500;
 constexpr skald::Duration kMcpGrace = std::chrono::seconds(2), kMcpGraceAfterFailure = std::chrono::milliseconds(200);
-constexpr std::size_t kSecretMin = 4;  // what is shorter stands in every other word
 
 std::string on_one_line(std::string text) {
   std::ranges::replace_if(text, [](char c) { return skald::kLineBreaks.find(c) != std::string_view::npos; }, ' ');
@@ -40,18 +40,12 @@ class McpSecrets {
  public:
   McpSecrets(const skald::Variables& stored, const skald::Variables& resolved) {
     for (const auto& [name, value] : resolved)
-      if (value.size() >= kSecretMin && stored.at(name) != value) secrets_.push_back(value);
+      if (stored.at(name) != value) secrets_.push_back(value);
   }
 
-  std::string hide_in(std::string text) const {
-    for (const std::string& secret : secrets_)
-      for (std::size_t at = text.find(secret); at != text.npos; at = text.find(secret, at + kHidden.size()))
-        text.replace(at, secret.size(), kHidden);
-    return text;
-  }
+  std::string hide_in(std::string_view text) const { return skald::masked(secrets_, text); }
 
  private:
-  static constexpr std::string_view kHidden = "***";
   std::vector<std::string> secrets_;
 };
 

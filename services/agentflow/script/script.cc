@@ -9,6 +9,7 @@
 #include <optional>
 #include <ostream>
 
+#include "agentflow/own_mcp.h"
 #include "skald/error.h"
 
 namespace agentflow {
@@ -46,8 +47,9 @@ class Script {
 
   // The exit code where the line ends the script.
   std::optional<int> run(const std::string& line, int number) {
-    const auto [verb, rest] = first_word(line);
+    const auto [verb, written] = first_word(line);
     if (verb.empty() || verb[0] == '#') return std::nullopt;
+    const std::string rest = with_answer(written);
     if (verb == "say") out_ << rest << std::endl;
     else if (verb == "write") put(rest, std::ios::trunc);
     else if (verb == "append") put(rest, std::ios::app);
@@ -57,7 +59,7 @@ class Script {
     else if (verb == "fail") return static_cast<int>(whole_number(rest, 1, 125));
     else if (verb == "fail-once") return fail_once(rest, number);
     else if (verb == "cost") tell_cost(rest);
-    else if (verb == "ask") refuse_line("a scripted agent has nobody to ask; take this line out");
+    else if (verb == "ask") ask(rest);
     else refuse_line("there is no command " + verb);
     return std::nullopt;
   }
@@ -127,6 +129,24 @@ class Script {
     return exit_code;
   }
 
+  // By the mailbox, as `skald mcp` does for other agents. Nobody writes to us who could go away meanwhile.
+  void ask(const std::string& question) {
+    const auto mailbox = place_.variables.find("SKALD_MAILBOX");
+    if (question.empty()) refuse_line("expected a question");
+    if (mailbox == place_.variables.end()) refuse_line("ask works in a workflow only");
+    answer_ = mailbox_tools(clock_, mailbox->second, -1).ask(question);
+    out_ << "answer: " << *answer_ << std::endl;
+  }
+
+  // What is put in is not looked at again.
+  std::string with_answer(std::string text) const {
+    constexpr std::string_view kAnswer = "{answer}";
+    if (!answer_) return text;
+    for (std::size_t at = 0; (at = text.find(kAnswer, at)) != text.npos; at += answer_->size())
+      text.replace(at, kAnswer.size(), *answer_);
+    return text;
+  }
+
   void tell_cost(const std::string& number) const {
     if (number.empty() || number.size() > 20 || number.find_first_not_of("0123456789.") != number.npos)
       refuse_line("expected a number, such as 0.25");
@@ -136,6 +156,7 @@ class Script {
   const skald::Clock& clock_;
   const ScriptPlace& place_;
   std::ostream& out_;
+  std::optional<std::string> answer_;
 };
 
 }  // namespace

@@ -10,7 +10,9 @@
 // | fail CODE           | ends with that exit code, 1 to 125                                               |
 // | fail-once CODE      | the same, but goes on when the task is run again (a mark in the workflow's space) |
 // | cost NUMBER         | tells the cost so far, as the preset reads it                                    |
-// | ask TEXT            | is refused: this agent has nobody to ask                                         |
+// | ask TEXT            | asks a person, waits, an hour at most, and writes "answer: …" to the output      |
+//
+// {answer} in a later line is the last answer.
 //
 // Empty lines and those that begin with # are passed over. A path is relative and stays in the working folder, also
 // through symbolic links, and out of .git. A line that is wrong ends the script with exit code 64 and a sentence that
@@ -27,7 +29,7 @@ namespace agentflow {
 
 struct ScriptPlace {
   std::string folder;           // where it works
-  skald::Variables variables;   // SKALD_SPACE, SKALD_WORK, SKALD_TASK; and PATH and HOME for git
+  skald::Variables variables;   // SKALD_SPACE, SKALD_WORK, SKALD_TASK, SKALD_MAILBOX; and PATH and HOME for git
 };
 
 // Returns its exit code. `in` is the script, of 1 MiB at most.

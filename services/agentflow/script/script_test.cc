@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "agentflow/mailbox.h"
 #include "support/test_database.h"
 
 namespace agentflow {
@@ -18,13 +19,12 @@ class ScriptedAgent : public testing::Test {
   int run(const std::string& script) {
     std::istringstream in(script);
     out_.str(""), err_.str("");
-    return run_script(*clock_,
-                      {work_,
-                       {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-                        {"SKALD_SPACE", folder_.path().string()},
-                        {"SKALD_WORK", "W"},
-                        {"SKALD_TASK", "1"}}},
-                      in, out_, err_);
+    skald::Variables variables = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                  {"SKALD_SPACE", folder_.path().string()},
+                                  {"SKALD_WORK", "W"},
+                                  {"SKALD_TASK", "1"}};
+    if (!mailbox_.empty()) variables["SKALD_MAILBOX"] = mailbox_;
+    return run_script(*clock_, {work_, variables}, in, out_, err_);
   }
   std::string file(const std::string& name) const {
     std::ifstream in(work_ + "/" + name);
@@ -34,6 +34,7 @@ class ScriptedAgent : public testing::Test {
   skald::test::TemporaryFolder folder_;
   std::unique_ptr<skald::Clock> clock_ = skald::system_clock();
   std::string work_ = (folder_.path() / "work").string();
+  std::string mailbox_;
   std::ostringstream out_, err_;
 };
 
@@ -66,6 +67,17 @@ TEST_F(ScriptedAgent, APathThatLeadsOutOfTheWorkingFolderIsRefused) {
     EXPECT_EQ(err_.str().rfind("line 1: ", 0), 0u) << err_.str();
   }
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "x"));
+}
+
+TEST_F(ScriptedAgent, AsksAPersonAndGoesOnWithTheAnswer) {
+  const Mailbox mailbox = Mailbox::make(folder_.path().string(), "W.1.1");
+  mailbox.write(answer_file(1), skald::to_json(MailAnswer{"blue {answer}"}));
+  mailbox_ = mailbox_path(folder_.path().string(), "W.1.1");
+  EXPECT_EQ(run("say {answer}\nask Which colour?\nwrite colour.txt it is {answer}, {answer}"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "{answer}\nanswer: blue {answer}\n");
+  EXPECT_EQ(file("colour.txt"), "it is blue {answer}, blue {answer}\n");
+  EXPECT_EQ(skald::from_json<AgentRequest>(mailbox.read(request_file(1)).text.value()).text, "Which colour?");
+  EXPECT_EQ(run("ask"), 64);
 }
 
 TEST_F(ScriptedAgent, ALineThatIsWrongEndsItWithTheLinesNumber) {
