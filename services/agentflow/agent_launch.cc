@@ -29,7 +29,7 @@ void enclose_agent(const Options& options, const Preset& preset, const Assignmen
                          .home = spec.variables.contains("HOME") ? spec.variables.at("HOME") : "",
                          .network = preset.network};
   request.hidden.push_back(options.folder);
-  if (!options.own_mcp.empty()) request.readable.push_back(options.own_mcp[0]);
+  if (!options.program.empty()) request.readable.push_back(options.program);
   enclose(spec, options.bwrap, sandbox_view(request));
 }
 

@@ -52,7 +52,8 @@ struct Options {
   std::shared_ptr<Repositories> repositories;
   std::shared_ptr<Agents> agents;                // supervised_agents(), or a simulator's
   std::shared_ptr<Spaces> spaces = folder_spaces();
-  std::map<std::string, Preset> presets;         // beside `shell`, which runs the task's text as a script
+  // Beside `shell`, which runs the task's text as a script, and `scripted`, which does what its lines say.
+  std::map<std::string, Preset> presets;
   skald::Variables variables = {};               // of this process, for the allow-list of presets
   // Patterns of the names of those whose values are *** in all that an agent says.
   std::vector<std::string> secret_variables = {"*_TOKEN", "*_KEY", "*_SECRET", "*PASSWORD*"};
@@ -66,7 +67,8 @@ struct Options {
   std::string bwrap = "bwrap";                   // the program that makes sandboxes
   std::vector<std::string> hidden = {};          // folders that agents in a sandbox do not see, beside `folder`
   bool greet_mcp_servers = true;
-  std::vector<std::string> own_mcp = {};  // the command of our own MCP server, `skald mcp`; empty: agents have none
+  // Where `skald` lies: agents start it as their MCP server, and it is the `scripted` agent. Empty: there is neither.
+  std::string program = {};
   skald::Pause pause = {};
   std::function<void(std::string_view topic)> publish = [](std::string_view) {};
 };

@@ -72,7 +72,7 @@ std::vector<Work> works_with_agents(Transaction& tx) {
 }
 
 AgentsView agents_now(const Flow& flow) {
-  AgentsView out{{"shell", "scripted"}, {}};
+  AgentsView out;
   for (const auto& [name, preset] : flow.outside->options.presets) out.presets.push_back(name);
   const auto memory = memory_of_groups();
   flow.db().read_result([&](Transaction& tx) {

@@ -3,6 +3,7 @@
 #include "agentflow/agent_inlet.h"
 #include "agentflow/agentflow.h"
 #include "agentflow/flow.h"
+#include "agentflow/presets.h"
 #include "agentflow/run_secrets.h"
 
 namespace agentflow {
@@ -77,6 +78,7 @@ std::optional<std::string> space_of_work(const Flow& flow, const std::string& wo
 std::shared_ptr<void> install(skald::Engine& engine, skald::Router& router, skald::Env env, Options options) {
   engine.database().migrate("agentflow", migrations());
   std::filesystem::create_directories(options.folder);
+  add_shipped_presets(options);
   const auto outside = std::make_shared<Outside>(Outside{env, std::move(options)});
   const auto flow = std::make_shared<const Flow>(Flow{engine, env, outside, make_sagas(outside, engine.database())});
   add_sagas(engine.sagas(), flow->sagas);

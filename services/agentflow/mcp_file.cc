@@ -26,9 +26,8 @@ void write_mcp_file(const Outside& outside, skald::Database& db, const Ids& serv
   std::vector<McpAddress> all = addresses(db, servers);
   if (outside.options.greet_mcp_servers)
     for (const McpAddress& server : all) greet(outside.env, server, folder, kGreetingMax);
-  const std::vector<std::string>& own = outside.options.own_mcp;
-  if (!own.empty() && !mailbox.empty() && std::ranges::find(all, kOwnServer, &McpAddress::name) == all.end())
-    all.push_back({std::string(kOwnServer), own[0], {own.begin() + 1, own.end()}, {{"SKALD_MAILBOX", mailbox}}, {}});
+  if (!mailbox.empty() && std::ranges::find(all, kOwnServer, &McpAddress::name) == all.end())
+    all.push_back({std::string(kOwnServer), outside.options.program, {"mcp"}, {{"SKALD_MAILBOX", mailbox}}, {}});
   outside.spaces().write_file(path, mcp_config(all));
 }
 

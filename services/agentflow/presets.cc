@@ -45,13 +45,15 @@ std::string filled(const std::string& word, const std::map<std::string, std::str
 bool has_preset(const Options& options, const std::string& name) { return find_preset(options, name) != nullptr; }
 
 const Preset* find_preset(const Options& options, const std::string& name) {
-  // The supervisor is this program, and so is what it is when it starts an agent.
-  static const std::map<std::string, Preset> shipped = {
-      {"shell", {.argv = {"sh", "-eu", "-s"}}},
-      {"scripted", {.argv = {"/proc/self/exe", "agent-script"}, .cost_pattern = "^cost: ([0-9.]+)$"}}};
-  if (const auto found = options.presets.find(name); found != options.presets.end()) return &found->second;
-  const auto found = shipped.find(name);
-  return found == shipped.end() ? nullptr : &found->second;
+  const auto found = options.presets.find(name);
+  return found == options.presets.end() ? nullptr : &found->second;
+}
+
+void add_shipped_presets(Options& options) {
+  options.presets.try_emplace("shell", Preset{.argv = {"sh", "-eu", "-s"}});
+  if (!options.program.empty())
+    options.presets.try_emplace("scripted",
+                                Preset{.argv = {options.program, "agent-script"}, .cost_pattern = "^cost: ([0-9.]+)$"});
 }
 
 skald::Variables given_variables(const Options& options, const Preset& preset) {

@@ -14,6 +14,8 @@ struct Assignment {
   Ports ports = {};
 };
 
+// `shell` and `scripted`, where nobody has given others of these names.
+void add_shipped_presets(Options& options);
 bool has_preset(const Options& options, const std::string& name);
 const Preset* find_preset(const Options& options, const std::string& name);  // null: there is none
 

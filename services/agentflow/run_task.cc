@@ -116,7 +116,7 @@ void launch(Outside& outside, skald::Database& db, RunTask& run) {
   if (const auto seen = outside.agents().look(run.run); seen && (seen->pid != 0 || seen->end)) return;
   const std::string mcp_file = run.space + "/" + run.work_id + ".mcp.json";
   // Without a server of ours nobody writes to it.
-  const std::string mailbox = outside.options.own_mcp.empty() ? "" : mailbox_path(run.space, run.run);
+  const std::string mailbox = outside.options.program.empty() ? "" : mailbox_path(run.space, run.run);
   if (!mailbox.empty()) fill_mailbox(outside, db, run);
   write_mcp_file(outside, db, run.mcp_servers, run.folder, mailbox, mcp_file);
   if (run.run_before) let_end(outside, *run.run_before, kEndMax);

@@ -261,7 +261,7 @@ void Installation::add_agentflow(Env env, const cli::Settings& settings, Unit& u
        .ports = agentflow::port_range(settings.text("agentflow.ports")),
        .hidden = {fs::absolute(settings.text("data")).lexically_normal().string()},
        .greet_mcp_servers = !settings.enabled("agentflow.skip_mcp_check"),
-       .own_mcp = {fs::read_symlink("/proc/self/exe").string(), "mcp"},
+       .program = fs::read_symlink("/proc/self/exe").string(),
        .pause = [](Duration time) { runtime::Wakeup().wait(time); },
        .publish = publish});
 }

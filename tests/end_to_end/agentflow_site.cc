@@ -87,7 +87,7 @@ void AgentflowTest::open() {
        .bwrap = options_.bwrap,
        .hidden = options_.hidden,
        .greet_mcp_servers = false,
-       .own_mcp = {built::kProgram, "mcp"},
+       .program = built::kProgram,
        .pause = rest,
        .publish = [this](std::string_view topic) { publisher_.publish(topic); }});
   engine_->start();
