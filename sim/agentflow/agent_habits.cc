@@ -123,6 +123,7 @@ void AgentModel::answer_queries(const AgentRun& run) {
 
 void AgentModel::finish(AgentRun& run, RunEnd end) {
   end.at = stage_.timeline.wall();
+  run.ended_at = stage_.now();
   run.end = std::move(end);
   run.dies_at.reset();
   change(run);

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace skald::sim {
+namespace {
+
+constexpr Duration kStuckFor = 150s;  // less than a saga has patience for
+
+}  // namespace
 
 AgentRun* AgentModel::find(const std::string& run) {
   act_due();
@@ -88,7 +93,8 @@ void AgentModel::forget(const std::string& id) {
 void AgentModel::lose(AgentRun& run, bool leftovers) {
   run.lost = true;
   run.has_leftovers = leftovers;
-  run.settles_at = stage_.now() + (stage_.dice.chance(300) ? stage_.dice.between(0ms, 4s) : Duration::zero());
+  run.settles_at = stage_.now();
+  if (stage_.dice.chance(300)) run.settles_at += stage_.dice.chance(200) ? kStuckFor : stage_.dice.between(0ms, 4s);
   change(run);
   stage_.trace.note(stage_.now(), {"  agent", run.spec.id, leftovers ? "loses its supervisor" : "ends by a reboot"});
 }

@@ -37,6 +37,7 @@ struct AgentRun {
   Time started_at{};
   std::string output = {};
   std::optional<RunEnd> end = {};
+  Instant ended_at{};
 
   bool lives() const { return launched && !end && !lost; }
 };

@@ -72,6 +72,12 @@ void FlowLedger::check_second_try(const AgentRun& run, const Found& found) {
   }
 }
 
+// Where it was taken out and added again, what was kept of it is gone.
+bool FlowLedger::is_newer(const agentflow::WorkTree& row, const std::string& commit) {
+  const TreeModel* const tree = git_.tree_at(row.path);
+  return tree == nullptr || tree->number > git_.commit(commit).number;
+}
+
 void FlowLedger::check_checkpoints_before(Transaction& tx, const Work& work) {
   for (const Work& earlier :
        tx.select<Work>("WHERE workflow_id = $1 AND position < $2", work.workflow_id, work.position)) {
@@ -79,12 +85,9 @@ void FlowLedger::check_checkpoints_before(Transaction& tx, const Work& work) {
     const auto checkpoint = tx.find<agentflow::Checkpoint>(earlier.id);
     if (!checkpoint) break_rule("F5", "work " + work.id + " begins without the checkpoint of " + earlier.id);
     for (const auto& one : agentflow::in_column<std::vector<agentflow::TreeCommit>>(checkpoint->commits)) {
-      const auto git = tx.find<agentflow::Git>(one.git_id);
-      if (!git ||
-          tx.query("SELECT 1 FROM flow_work_tree WHERE workflow_id = $1 AND git_id = $2", work.workflow_id, one.git_id)
-              .empty())
-        continue;
-      const auto& refs = git_.at(git->path).refs;
+      const auto tree = tx.find<agentflow::WorkTree>(agentflow::tree_id(work.workflow_id, one.git_id));
+      if (!tree || is_newer(*tree, one.commit)) continue;
+      const auto& refs = git_.at(tree->repository).refs;
       const auto ref = refs.find(work.workflow_id + "/" + earlier.id);
       if (ref == refs.end() || ref->second != one.commit)
         break_rule("F5", "work " + work.id + " begins, and the checkpoint of " + earlier.id + " is not there");

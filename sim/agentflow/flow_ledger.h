@@ -41,6 +41,8 @@ class FlowLedger {
 
   // What is still under way; empty: quiet.
   std::string unfinished();
+  // While all is well, an end is told soon, whatever becomes of other agents.
+  void check_ends_told(Instant well_since);
   // Sagas and dead letters that wait for a person because the process died of them, by chance.
   std::vector<std::string> crashed_sagas();
   std::vector<std::string> crashed_events();
@@ -61,6 +63,7 @@ class FlowLedger {
   void check_second_try(const AgentRun& run, const Found& found);
   void check_checkpoints_before(Transaction& tx, const agentflow::Work& work);
   Found trees_beside(const AgentRun& run);
+  bool is_newer(const agentflow::WorkTree& row, const std::string& commit);
 
   void saga_ended(const std::string& type, const std::string& status, const std::string& state);
   void check_restored(const std::vector<agentflow::TreeRestore>& trees, bool done, std::string_view what);

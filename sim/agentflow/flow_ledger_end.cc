@@ -14,6 +14,8 @@ namespace fs = std::filesystem;
 using agentflow::Ids;
 using agentflow::WorkflowStatus;
 
+constexpr Duration kToldWithin = 60s;
+
 std::vector<std::string> words_of(Transaction& tx, const std::string& sql) {
   std::vector<std::string> out;
   const Rows rows = tx.query(sql);
@@ -60,6 +62,16 @@ std::string FlowLedger::unfinished() {
   return out;
 }
 
+void FlowLedger::check_ends_told(Instant well_since) {
+  stage_.look([&](Transaction& tx) {
+    for (const auto& [id, run] : agents_.runs()) {
+      if (!run.end || !run.launched || stage_.now() - std::max(run.ended_at, well_since) < kToldWithin) continue;
+      if (tx.query("SELECT 1 FROM skald_outbox WHERE id = $1", "agent-ended/" + id).empty())
+        break_rule("F1", "agent " + id + " has ended, and nobody was told");
+    }
+  });
+}
+
 std::vector<std::string> FlowLedger::crashed_sagas() {
   std::vector<std::string> out;
   stage_.look([&](Transaction& tx) {
@@ -87,7 +99,8 @@ void FlowLedger::check_parked(Transaction& tx) {
   if (!locks.empty()) break_rule("F11", "a lock is left: " + locks[0]);
 }
 
-// A worktree has its row, and a row that is READY its worktree.
+// A worktree has its row, and a row that is READY its worktree. A work's own that git does not let go stays for the
+// deletion of its workflow.
 void FlowLedger::check_trees(Transaction& tx) {
   std::map<std::string, std::string> rows, branches;  // by path, and by repository and branch
   for (const auto& row : tx.select<agentflow::WorkTree>("ORDER BY id")) {
@@ -96,7 +109,8 @@ void FlowLedger::check_trees(Transaction& tx) {
     if (row.status == agentflow::TreeStatus::READY &&
         !git_.has_tree(agentflow::Tree{row.repository, row.path, row.branch}))
       break_rule("F2", "worktree " + row.id + " is READY and not there");
-    if (row.status == agentflow::TreeStatus::RELEASING) break_rule("F1", "worktree " + row.id + " is still RELEASING");
+    if (row.status == agentflow::TreeStatus::RELEASING && !row.work_id)
+      break_rule("F1", "worktree " + row.id + " is still RELEASING");
   }
   for (const auto& [path, repository] : git_.all()) {
     for (const auto& [place, tree] : repository->trees)
@@ -120,9 +134,7 @@ void FlowLedger::check_refs(Transaction& tx) {
   for (const auto& checkpoint : tx.select<agentflow::Checkpoint>("ORDER BY id"))
     for (const auto& one : agentflow::in_column<std::vector<agentflow::TreeCommit>>(checkpoint.commits)) {
       const auto tree = tx.find<agentflow::WorkTree>(agentflow::tree_id(checkpoint.workflow_id, one.git_id));
-      if (!tree) continue;
-      const TreeModel* const there = git_.tree_at(tree->path);
-      if (there == nullptr || there->number > git_.commit(one.commit).number) continue;
+      if (!tree || is_newer(*tree, one.commit)) continue;
       const auto& refs = git_.at(tree->repository).refs;
       const auto ref = refs.find(checkpoint.workflow_id + "/" + checkpoint.id);
       if (ref == refs.end() || ref->second != one.commit)

@@ -1,5 +1,7 @@
 #include "sim/agentflow/flow_outside.h"
 
+#include <filesystem>
+
 namespace skald::sim {
 namespace {
 
@@ -87,7 +89,9 @@ class SimulatedSpaces final : public agentflow::Spaces {
   explicit SimulatedSpaces(FlowFaults& faults) : faults_(faults) {}
 
   void make(const std::string& folder) override {
-    faults_.suffer("make folder", {.refused = "NO_SPACE_FOLDER"}, [&](const Cut&) { real_->make(folder); });
+    const bool is_there = std::filesystem::exists(folder);
+    faults_.suffer("make folder", {.refused = is_there ? nullptr : "NO_SPACE_FOLDER"},
+                   [&](const Cut&) { real_->make(folder); });
   }
   void remove(const std::string& folder) override {
     faults_.suffer("remove folder", {.fails = {"NO_SPACE_FOLDER"}}, [&](const Cut&) { real_->remove(folder); });

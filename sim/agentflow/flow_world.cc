@@ -183,6 +183,7 @@ void FlowWorld::run_until_quiet() {
     if (!unit_) continue;
     clients_.answer_questions();
     const std::string unfinished = ledger_.unfinished();
+    ledger_.check_ends_told(begun);
     if (unfinished.empty() && unit_->idle()) {
       if (!help()) return;
       if (++rounds == kRoundsMax) throw BrokenInvariant{"F11", "something still needs help after every help"};
