@@ -58,7 +58,7 @@ void draw_booking(SimRandom& dice, Plan& plan) {
 void draw_agentflow(SimRandom& dice, Plan& plan) {
   plan.sole = true;
   plan.processes = 1;
-  plan.decisions = dice.between(1200, 1600);
+  plan.decisions = dice.between(700, 900);
   plan.options.on_dead_letter = OnDeadLetter::go_on;
   plan.options.retention = 25h;
   Rates& rates = plan.rates;

@@ -95,10 +95,10 @@ void FlowClients::act() {
   else if (choice < 71) restore();
   else if (choice < 78) integrate();
   else if (choice < 86) answer();
-  else if (choice < 90) query();
-  else if (choice < 92) complete();
-  else if (choice < 94) change_gits();
-  else if (choice < 95) change_servers();
+  else if (choice < 89) query();
+  else if (choice < 91) complete();
+  else if (choice < 95) change_gits();
+  else if (choice < 96) change_servers();
   else ask_again();
 }
 
@@ -125,7 +125,7 @@ std::string FlowClients::work(int number) {
     if (stage_.dice.chance(400)) servers += (servers.empty() ? "" : ",") + quoted(server.id);
   std::string out = R"({"name":"work )" + std::to_string(number) + R"(","tasks":[)" + tasks + R"(],"mcpServerRefs":[)" +
                     servers + R"(],"wantsReport":)" + (stage_.dice.chance(300) ? "true" : "false");
-  if (stage_.dice.chance(400)) out += R"(,"parallel":"side by side")";
+  if (stage_.dice.chance(500)) out += R"(,"parallel":"side by side")";
   return out + "}";
 }
 

@@ -20,16 +20,21 @@ void FlowFaults::begin(std::string_view name, const FlowTroubles& troubles) {
   stage_.timeline.advance(stage_.dice.between(100us, 5ms));
   maybe_pause();
   maybe_die(name, Marker::outside_died_before);
-  glance(name, troubles);
+  stage_.trace.note(stage_.now(), {"  outside", name});
+  if (!troubles.fails.empty() && is_out(name)) {
+    stage_.markers.hit(Marker::outside_failed);
+    throw Unavailable(stage_.dice.pick(troubles.fails), "simulated: " + std::string(name) + " cannot be done now");
+  }
   if (troubles.refused != nullptr && stage_.dice.chance(stage_.plan.rates.outside_refused))
     throw Refused(troubles.refused, "simulated: " + std::string(name) + " is refused");
 }
 
-void FlowFaults::glance(std::string_view name, const FlowTroubles& troubles) {
-  stage_.trace.note(stage_.now(), {"  outside", name});
-  if (troubles.fails.empty() || !stage_.dice.chance(stage_.plan.rates.outside_fails)) return;
-  stage_.markers.hit(Marker::outside_failed);
-  throw Unavailable(stage_.dice.pick(troubles.fails), "simulated: " + std::string(name) + " cannot be done now");
+bool FlowFaults::is_out(std::string_view name) {
+  const auto known = outages_.find(name);
+  if (known != outages_.end() && stage_.now() < known->second && !stage_.plan.healed) return true;
+  if (!stage_.dice.chance(stage_.plan.rates.outside_fails)) return false;
+  if (stage_.dice.chance(200)) outages_[std::string(name)] = stage_.now() + stage_.dice.between(1s, 15s);
+  return true;
 }
 
 void FlowFaults::cut_off(std::string_view name, const FlowTroubles& troubles) {

@@ -3,13 +3,14 @@
 //
 // | drawn          | what happens                                                        |
 // | slow           | others work before or after it                                      |
-// | fails          | Unavailable, nothing is done                                        |
+// | fails          | Unavailable, nothing is done; sometimes so for seconds              |
 // | cut off        | Unavailable or Refused, a part of it is done                        |
 // | answer lost    | Unavailable, all of it is done                                      |
 // | dies           | the process ends before it, after it, or between two parts          |
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -31,6 +32,9 @@ struct FlowTroubles {
   const char* lost = nullptr;  // of Unavailable after the end
 };
 
+// Until when calls of that name fail; they do so in every process.
+using FlowOutages = std::map<std::string, Instant, std::less<>>;
+
 class FlowFaults {
  public:
   struct Wiring {
@@ -38,7 +42,8 @@ class FlowFaults {
     std::function<bool()> dying;
     std::function<void()> crashes;
   };
-  FlowFaults(Stage& stage, Wiring wiring) : stage_(stage), wiring_(std::move(wiring)) {}
+  FlowFaults(Stage& stage, FlowOutages& outages, Wiring wiring)
+      : stage_(stage), outages_(outages), wiring_(std::move(wiring)) {}
 
   // `effect` is given a Cut.
   template <class Effect>
@@ -54,17 +59,17 @@ class FlowFaults {
       return out;
     }
   }
-  // A call that changes nothing, and may come inside of a transaction: it takes no time.
-  void glance(std::string_view name, const FlowTroubles& troubles);
 
  private:
   void begin(std::string_view name, const FlowTroubles& troubles);
+  bool is_out(std::string_view name);
   void cut_off(std::string_view name, const FlowTroubles& troubles);
   void end(std::string_view name, const FlowTroubles& troubles);
   void maybe_pause();
   void maybe_die(std::string_view name, Marker marker);
 
   Stage& stage_;
+  FlowOutages& outages_;
   Wiring wiring_;
 };
 

@@ -41,7 +41,9 @@ FlowLedger::Found FlowLedger::trees_beside(const AgentRun& run) {
   return out;
 }
 
+// Those of works without a repository work in the space, beside each other.
 void FlowLedger::check_alone(const AgentRun& run) {
+  if (git_.tree_at(run.spec.folder) == nullptr) return;
   for (const auto& [id, other] : agents_.runs())
     if (id != run.spec.id && is_task(other) && (other.lives() || other.has_leftovers) &&
         other.spec.folder == run.spec.folder)
@@ -78,12 +80,28 @@ bool FlowLedger::is_newer(const agentflow::WorkTree& row, const std::string& com
   return tree == nullptr || tree->number > git_.commit(commit).number;
 }
 
+// All worktrees that the work's agents had, as far as they are there and not about to go.
+void FlowLedger::check_covers(Transaction& tx, const agentflow::Checkpoint& checkpoint) {
+  const auto commits = agentflow::in_column<std::vector<agentflow::TreeCommit>>(checkpoint.commits);
+  for (const auto& [run, found] : found_) {
+    if (agentflow::run_named(run)->work_id != checkpoint.id) continue;
+    for (const auto& [path, tree] : found.trees) {
+      const auto rows = tx.select<agentflow::WorkTree>("WHERE path = $1 AND status = 'READY'", path);
+      const TreeModel* const now = git_.tree_at(path);
+      if (rows.empty() || now == nullptr || now->number != tree.number) continue;
+      if (std::ranges::find(commits, rows[0].git_id, &agentflow::TreeCommit::git_id) == commits.end())
+        break_rule("F5", "the checkpoint of work " + checkpoint.id + " has nothing of git " + rows[0].git_id);
+    }
+  }
+}
+
 void FlowLedger::check_checkpoints_before(Transaction& tx, const Work& work) {
   for (const Work& earlier :
        tx.select<Work>("WHERE workflow_id = $1 AND position < $2", work.workflow_id, work.position)) {
     if (work.base_checkpoint && earlier.base_checkpoint == work.base_checkpoint) continue;
     const auto checkpoint = tx.find<agentflow::Checkpoint>(earlier.id);
     if (!checkpoint) break_rule("F5", "work " + work.id + " begins without the checkpoint of " + earlier.id);
+    check_covers(tx, *checkpoint);
     for (const auto& one : agentflow::in_column<std::vector<agentflow::TreeCommit>>(checkpoint->commits)) {
       const auto tree = tx.find<agentflow::WorkTree>(agentflow::tree_id(work.workflow_id, one.git_id));
       if (!tree || is_newer(*tree, one.commit)) continue;

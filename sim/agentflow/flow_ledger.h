@@ -62,6 +62,7 @@ class FlowLedger {
   void check_alone(const AgentRun& run);
   void check_second_try(const AgentRun& run, const Found& found);
   void check_checkpoints_before(Transaction& tx, const agentflow::Work& work);
+  void check_covers(Transaction& tx, const agentflow::Checkpoint& checkpoint);
   Found trees_beside(const AgentRun& run);
   bool is_newer(const agentflow::WorkTree& row, const std::string& commit);
 

@@ -44,7 +44,7 @@ FlowUnit::FlowUnit(Surroundings around)
       observer_(stage_),
       env_{clock_, stage_.engine_random, observer_},
       db_(stage_, around.wiring),
-      faults_(stage_, {around.wait, around.wiring.dying, around.wiring.crashes}),
+      faults_(stage_, around.outages, {around.wait, around.wiring.dying, around.wiring.crashes}),
       agents_(std::make_shared<SimulatedAgents>(around.agents, faults_)),
       routes_(env_, http::Authenticator(env_, std::nullopt), "sim"),
       engine_(env_, db_, flow_engine_options(stage_.plan)),

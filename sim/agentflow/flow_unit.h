@@ -33,6 +33,7 @@ class FlowUnit {
     Stage& stage;
     GitModel& git;
     AgentModel& agents;
+    FlowOutages& outages;
     FaultyDatabase::Wiring wiring;
     std::function<void(Duration)> wait;  // lets others run, and at least that time pass
   };
@@ -69,7 +70,7 @@ class FlowUnit {
   std::shared_ptr<void> installed_;  // outlives the engine
   http::Routes routes_;
   Engine engine_;
-  mutable runtime::Steps steps_;
+  runtime::Steps steps_;
   bool wake_seen_ = false;  // the relay was woken and could not go on: it comes again by itself
 };
 

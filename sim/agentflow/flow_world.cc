@@ -94,6 +94,7 @@ void FlowWorld::begin_process(int index) {
       FlowUnit::Surroundings{.stage = stage_,
                              .git = git_,
                              .agents = agents_,
+                             .outages = outages_,
                              .wiring = {.pause = [this](Duration time, bool whole) { pause_noting(time, whole); },
                                         .dying = [&slot] { return slot.dying; },
                                         .wrote = [this](std::string_view) { ledger_.observe(); },

@@ -50,6 +50,7 @@ class FlowWorld final : public Scheduler, private FlowSite {
   Stage stage_;
   GitModel git_;
   AgentModel agents_;
+  FlowOutages outages_;
   FlowLedger ledger_;
   FlowClients clients_;
   std::unique_ptr<FlowUnit> unit_;
