@@ -53,6 +53,7 @@ skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside) {
 skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside) {
   return skald::Saga<ForgetReference>("agentflow.forget")
       .local("note templates", note_templates)
+      .holds("git", &ForgetReference::id, skald::exclusive, skald::wait_up_to(24h))  // its clone may still be made
       .reads("template")
       .each("drop reference", &ForgetReference::templates,
             [](Local& step, ForgetReference& forget, Use& use) { drop_reference(step.tx(), use.id, forget.id); })
