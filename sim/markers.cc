@@ -9,6 +9,7 @@ struct Place {
   std::string_view name;
   std::optional<Workload> only = {};
   bool between_workers = false;   // needs several processes on one database
+  bool by_bus = false;            // needs another service
 };
 
 constexpr Place kPlaces[] = {
@@ -60,7 +61,7 @@ constexpr Place kPlaces[] = {
     {"sent twice", Workload::outbox},
     {"message lost", Workload::outbox},
     {"message late", Workload::outbox},
-    {"bus answer lost"},
+    {"bus answer lost", {}, false, true},
     {"wake-up lost, delivered by the poll", Workload::outbox},
     {"batch of callers", Workload::outbox},
     {"duplicate in a batch", Workload::outbox},
@@ -118,6 +119,26 @@ constexpr Place kPlaces[] = {
     {"bus lost what it acknowledged", Workload::booking},
     {"bus given events again", Workload::booking},
     {"bus took a batch", Workload::booking},
+    {"call outside failed", Workload::agentflow},
+    {"call outside cut off", Workload::agentflow},
+    {"call outside refused half way", Workload::agentflow},
+    {"answer from outside lost", Workload::agentflow},
+    {"process died before a call outside", Workload::agentflow},
+    {"process died amid a call outside", Workload::agentflow},
+    {"process died after a call outside", Workload::agentflow},
+    {"supervisor of an agent died", Workload::agentflow},
+    {"machine rebooted", Workload::agentflow},
+    {"second try of an interrupted task", Workload::agentflow},
+    {"agent asked a person", Workload::agentflow},
+    {"agent completed its task by word", Workload::agentflow},
+    {"query answered by a running agent", Workload::agentflow},
+    {"client asked again", Workload::agentflow},
+    {"workflow restored", Workload::agentflow},
+    {"restoration undone", Workload::agentflow},
+    {"works side by side joined", Workload::agentflow},
+    {"join of works undone", Workload::agentflow},
+    {"workflow integrated", Workload::agentflow},
+    {"integration undone", Workload::agentflow},
 };
 static_assert(std::size(kPlaces) == kMarkers);
 
@@ -129,7 +150,9 @@ std::string_view name_of(Marker marker) { return place_of(marker).name; }
 
 bool is_wanted(Marker marker, Workload workload) {
   const auto only = place_of(marker).only;
-  if (workload == Workload::booking && place_of(marker).between_workers) return false;
+  const bool alone = workload == Workload::booking || workload == Workload::agentflow;
+  if (alone && place_of(marker).between_workers) return false;
+  if (workload == Workload::agentflow && place_of(marker).by_bus) return false;
   // Without locks it is all about what the checker names.
   return workload == Workload::unlocked ? only == workload : only.value_or(workload) == workload;
 }

@@ -54,6 +54,25 @@ void draw_booking(SimRandom& dice, Plan& plan) {
   if (plan.brokered) plan.options.retention = 1h;
 }
 
+// One process on SQLite. What agents have ended with must be known for as long as their runs lie there.
+void draw_agentflow(SimRandom& dice, Plan& plan) {
+  plan.sole = true;
+  plan.processes = 1;
+  plan.decisions = dice.between(700, 900);
+  plan.options.on_dead_letter = OnDeadLetter::go_on;
+  plan.options.retention = 25h;
+  Rates& rates = plan.rates;
+  const auto maybe = [&](int high) { return dice.chance(600) ? dice.between(1, high) : 0; };
+  rates.outside_fails = maybe(200);
+  rates.outside_cut_off = maybe(150);
+  rates.outside_answer_lost = maybe(150);
+  rates.outside_refused = maybe(60);
+  rates.outside_dies = maybe(30);
+  rates.outside_slow = maybe(150);
+  rates.interrupted = maybe(150);
+  rates.reboot = maybe(60);
+}
+
 }  // namespace
 
 Plan draw_plan(SimRandom& dice, Workload workload) {
@@ -78,6 +97,7 @@ Plan draw_plan(SimRandom& dice, Workload workload) {
   draw_rates(dice, plan.rates);
   if (plan.runs_sagas()) plan.saga_deadline = dice.between(3s, 20s);
   if (workload == Workload::booking) draw_booking(dice, plan);
+  if (workload == Workload::agentflow) draw_agentflow(dice, plan);
   return plan;
 }
 

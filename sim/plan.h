@@ -25,6 +25,10 @@ struct Rates {
   int kill = 0, stop = 0, nap = 0, jump = 0, tamper = 0;
   // of a function of a saga's state that its definition asks, and of a service that is told of a dead letter
   int unclear = 0, deaf = 0;
+  // of a call outside of the database, as agentflow makes it; and of what befalls agents
+  int outside_fails = 0, outside_cut_off = 0, outside_answer_lost = 0, outside_refused = 0, outside_dies = 0;
+  int outside_slow = 0;
+  int interrupted = 0, reboot = 0;
 };
 
 // What the simulated processes are busy with.
@@ -32,7 +36,8 @@ enum class Workload {
   outbox,
   sagas,
   unlocked, // sagas that read, think and write, with their locks off: the checker must tell what comes of it
-  booking   // the booking system: three services with a database each
+  booking,  // the booking system: three services with a database each
+  agentflow // workflows of agents, with simulated git, agents and disk
 };
 
 struct Plan {

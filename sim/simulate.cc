@@ -1,5 +1,6 @@
 #include "sim/simulate.h"
 
+#include "sim/agentflow/flow_world.h"
 #include "sim/booking_world.h"
 #include "sim/world.h"
 
@@ -27,8 +28,11 @@ Run run_in(std::uint64_t seed, Workload workload, std::ostream* trace) {
 }  // namespace
 
 Run simulate(std::uint64_t seed, Workload workload, std::ostream* trace) {
-  return workload == Workload::booking ? run_in<BookingWorld>(seed, workload, trace)
-                                       : run_in<World>(seed, workload, trace);
+  switch (workload) {
+    case Workload::booking: return run_in<BookingWorld>(seed, workload, trace);
+    case Workload::agentflow: return run_in<FlowWorld>(seed, workload, trace);
+    default: return run_in<World>(seed, workload, trace);
+  }
 }
 
 }  // namespace skald::sim

@@ -73,7 +73,15 @@ void AgentInlet::look_at_all() {
   for (const std::string& run : agents_.changed())
     if (!landed_.contains(run)) live_.insert(run);
   const std::vector<std::string> live(live_.begin(), live_.end());
-  for (const std::string& run : live) look_at(run);
+  std::exception_ptr trouble;  // of one run: the others are looked at all the same
+  for (const std::string& run : live) {
+    try {
+      look_at(run);
+    } catch (const std::exception&) {
+      if (!trouble) trouble = std::current_exception();
+    }
+  }
+  if (trouble) std::rethrow_exception(trouble);
 }
 
 // The run is looked at before its mailbox: what it said before its end is there by then.

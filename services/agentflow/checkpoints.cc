@@ -7,22 +7,34 @@ namespace agentflow {
 
 namespace {
 
-std::vector<TreePlan> ready_trees_of(skald::Transaction& tx, const std::string& workflow_id,
-                                     const std::optional<std::string>& work_id) {
+using Statuses = std::initializer_list<TreeStatus>;
+
+std::vector<TreePlan> trees_with(Statuses statuses, skald::Transaction& tx, const std::string& workflow_id,
+                                 const std::optional<std::string>& work_id) {
   std::vector<TreePlan> out;
   for (const WorkTree& tree : trees_of(tx, workflow_id))
-    if (tree.status == TreeStatus::READY && tree.work_id == work_id) out.push_back(plan_of(tree));
+    if (std::ranges::find(statuses, tree.status) != statuses.end() && tree.work_id == work_id)
+      out.push_back(plan_of(tree));
   return out;
+}
+
+// Whose worktrees the work works in.
+std::optional<std::string> owner_of_trees(const Work& work) {
+  return work.base_checkpoint ? std::optional(work.id) : std::nullopt;
 }
 
 }  // namespace
 
 std::vector<TreePlan> ready_trees(skald::Transaction& tx, const std::string& workflow_id) {
-  return ready_trees_of(tx, workflow_id, std::nullopt);
+  return trees_with({TreeStatus::READY}, tx, workflow_id, std::nullopt);
 }
 
 std::vector<TreePlan> ready_trees(skald::Transaction& tx, const Work& work) {
-  return ready_trees_of(tx, work.workflow_id, work.base_checkpoint ? std::optional(work.id) : std::nullopt);
+  return trees_with({TreeStatus::READY}, tx, work.workflow_id, owner_of_trees(work));
+}
+
+std::vector<TreePlan> trees_in_use(skald::Transaction& tx, const Work& work) {
+  return trees_with({TreeStatus::READY, TreeStatus::RELEASING}, tx, work.workflow_id, owner_of_trees(work));
 }
 
 std::optional<std::string> commit_in(const std::optional<Checkpoint>& checkpoint, const std::string& git_id) {

@@ -9,6 +9,8 @@ namespace agentflow {
 std::vector<TreePlan> ready_trees(skald::Transaction& tx, const std::string& workflow_id);
 // Those that the work works in: its own where it is one of a group.
 std::vector<TreePlan> ready_trees(skald::Transaction& tx, const Work& work);
+// The same with those that are on their way out: until the work has ended they are in use.
+std::vector<TreePlan> trees_in_use(skald::Transaction& tx, const Work& work);
 // The commit that the checkpoint has of that git.
 std::optional<std::string> commit_in(const std::optional<Checkpoint>& checkpoint, const std::string& git_id);
 

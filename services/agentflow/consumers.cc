@@ -164,6 +164,7 @@ void add_consumers(const FlowHandle& flow) {
   hear(kWorkCompleted, advance);
   hear(kGroupCompleted, join);
   hear(kGroupJoined, begin_next);
+  hear(kWorksUpdated, begin_next);
   hear(kWorkflowCompleted, release);
   hear(kWorkflowCancelled, release);
   hear(kWorkStarted, begin_work);

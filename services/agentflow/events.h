@@ -24,6 +24,7 @@ inline constexpr std::string_view kGitCreated = "agentflow.git-created", kGitDel
                                   kWorkflowCancelled = "agentflow.workflow-cancelled",
                                   kWorkflowDeleted = "agentflow.workflow-deleted",
                                   kGitRefsUpdated = "agentflow.workflow-git-refs-updated",
+                                  kWorksUpdated = "agentflow.workflow-works-updated",
                                   kWorkflowNearLimit = "agentflow.workflow-near-limit",
                                   kAgentSpent = "agentflow.agent-spent", kWorkStarted = "agentflow.work-started",
                                   kWorkStatusChanged = "agentflow.work-status-changed",

@@ -28,6 +28,7 @@ void note_templates(Local& step, ForgetReference& forget) {
 }  // namespace
 
 skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside) {
+  const auto clear = [outside](Remote&, CloneGit& clone) { outside->spaces().remove(clone.path); };
   return skald::Saga<CloneGit>("agentflow.clone")
       .local("look", [](Local&, CloneGit&) {})
       .undo([](Local& step, CloneGit& clone) {
@@ -35,9 +36,12 @@ skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside) {
         set_status(step, clone.git_id, GitStatus::FAILED, why ? why->message : "it was given up by an operator");
       })
       .holds("git", &CloneGit::git_id, skald::exclusive)
+      // Its undo counts for whatever tries of the clone have left, also where the last one is refused.
+      .remote("clear folder", clear)
+      .undo(clear)
       .remote("clone",
               [outside](Remote&, CloneGit& clone) { outside->options.repositories->clone(clone.remote, clone.path); })
-      .undo([outside](Remote&, CloneGit& clone) { outside->spaces().remove(clone.path); })
+      .nothing_to_undo()
       .retry(2, 1s)
       .timeout(10min)
       .local("ready",
@@ -49,6 +53,7 @@ skald::Saga<CloneGit> clone_saga(const OutsideHandle& outside) {
 skald::Saga<ForgetReference> forget_saga(const OutsideHandle& outside) {
   return skald::Saga<ForgetReference>("agentflow.forget")
       .local("note templates", note_templates)
+      .holds("git", &ForgetReference::id, skald::exclusive, skald::wait_up_to(24h))  // its clone may still be made
       .reads("template")
       .each("drop reference", &ForgetReference::templates,
             [](Local& step, ForgetReference& forget, Use& use) { drop_reference(step.tx(), use.id, forget.id); })

@@ -128,7 +128,14 @@ void try_to_remove(const Outside& outside, const JoinWorks& join, TreePlan& plan
 
 void forget_branch(Local& step, JoinWorks& join, TreePlan& plan) {
   const auto row = step->find<WorkTree>(tree_id(join.workflow_id, plan.git_id, plan.work_id));
-  if (!row || plan.error) return;
+  if (!row) return;
+  if (plan.error) {
+    say(step.tx(), kTreeStatusChanged, skald::change<WorkTree>(step.tx(), row->id, [&](WorkTree& stays) {
+          stays.status = TreeStatus::RELEASING;
+          stays.error = plan.error;
+        }));
+    return;
+  }
   step->execute("DELETE FROM flow_work_tree WHERE id = $1", row->id);
   say(step.tx(), kTreeStatusChanged, *row, true);
 }

@@ -11,9 +11,10 @@ std::vector<McpAddress> addresses(skald::Database& db, const Ids& ids) {
   return db.read_result([&](skald::Transaction& tx) {
     std::vector<McpAddress> out;
     for (const std::string& id : ids) {
-      const McpServer server = skald::found<McpServer>(tx, id);
-      out.push_back({server.name, server.command.value_or(""), in_column<std::vector<std::string>>(server.args),
-                     in_column<skald::Variables>(server.variables), server.url});
+      const auto server = tx.find<McpServer>(id);
+      if (!server) throw skald::Refused("NO_SUCH_REFERENCE", "mcp server " + id + " is not registered any more");
+      out.push_back({server->name, server->command.value_or(""), in_column<std::vector<std::string>>(server->args),
+                     in_column<skald::Variables>(server->variables), server->url});
     }
     return out;
   });

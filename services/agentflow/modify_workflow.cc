@@ -177,6 +177,9 @@ void change_description(Local& step, ModifyWorkflow& modify) {
     row.saga_id = step.saga_id();
     row.updated_at = step->now();
   });
+  // A group that was complete has another work now, and no work is left whose end would begin it.
+  if (works && workflow.status == WorkflowStatus::RUNNING && !has_running_work(step.tx(), workflow.id))
+    say(step.tx(), kWorksUpdated, workflow);
   if (!modify.git_refs) return;
   replace_trees(step.tx(), modify);
   say(step.tx(), kGitRefsUpdated, workflow);

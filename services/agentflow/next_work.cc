@@ -32,8 +32,9 @@ std::optional<std::string> failure_in(const std::vector<Work>& turn) {
 void choose_works(Local& step, NextWork& next) {
   next = {.workflow_id = next.workflow_id};
   const auto workflow = step->find<Workflow>(next.workflow_id);
-  if (!workflow || !allows(workflow->status, WorkflowMove::work_begins)) return;
-  next.unsettled = has_unsettled_trees(step.tx(), *workflow);
+  if (!workflow) return;
+  next.unsettled = has_unsettled_trees(step.tx(), *workflow);  // also of one that was paused or has failed meanwhile
+  if (!allows(workflow->status, WorkflowMove::work_begins)) return;
   const std::vector<Work> turn = works_in_turn(works_as_noted(step.tx(), *workflow));
   if (turn.empty()) {
     say(step.tx(), kWorkflowCompleted, move(step.tx(), workflow->id, WorkflowMove::none_left));

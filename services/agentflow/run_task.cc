@@ -52,7 +52,7 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
   run.space = outside.space_of(run.workflow_id);
   const Preset* const preset = find_preset(outside.options, run.agent);
   run.trees.clear();
-  if (preset != nullptr && preset->restore_before_retry) run.trees = ready_trees(step.tx(), work);
+  if (preset != nullptr && preset->restore_before_retry) run.trees = trees_in_use(step.tx(), work);
   run.mcp_servers = in_column<Ids>(work.mcp_server_refs);
   run.ports = ports_of(step.tx(), run.workflow_id);
   run.folder = work.folder.value_or(run.space);
@@ -100,6 +100,7 @@ void prepare(Outside& outside, skald::Database& db, RunTask& run, skald::Duratio
   RunName name = run_named(run.run).value();
   --name.attempt;
   const std::string before = to_text(name);
+  if (run.run_before) let_end(outside, *run.run_before, kEndMax);
   if (name.attempt > 0) end_run(outside, before, "its task begins anew", patience);
   for (TreePlan& tree : run.trees)
     ask_git([&] {
@@ -119,7 +120,6 @@ void launch(Outside& outside, skald::Database& db, RunTask& run) {
   const std::string mailbox = outside.options.program.empty() ? "" : mailbox_path(run.space, run.run);
   if (!mailbox.empty()) fill_mailbox(outside, db, run);
   write_mcp_file(outside, db, run.mcp_servers, run.folder, mailbox, mcp_file);
-  if (run.run_before) let_end(outside, *run.run_before, kEndMax);
   const Assignment assignment{.run = run.run,
                               .agent = run.agent,
                               .prompt = run.prompt,

@@ -49,6 +49,12 @@ void forget_trees(Local& step, StartWorkflow& start) {
   step->execute("DELETE FROM flow_space WHERE workflow_id = $1", start.workflow_id);
 }
 
+// With all worktrees: a try that nobody has heard of may have left one half made, whatever a later try was told.
+void remove_space(const Outside& outside, const StartWorkflow& start) {
+  for (const TreePlan& plan : start.trees) remove_branch(outside, plan);
+  outside.spaces().remove(start.space);
+}
+
 void note_trees(Local& step, StartWorkflow& start) {
   for (const TreePlan& plan : start.trees) {
     const WorkTree tree =
@@ -115,13 +121,11 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
       .undo(forget_trees)
       .writes("workflow", Guard::optimistic)
       .remote("make space", [outside](Remote&, StartWorkflow& start) { outside->spaces().make(start.space); })
-      .undo([outside](Remote&, StartWorkflow& start) { outside->spaces().remove(start.space); })
+      .undo([outside](Remote&, StartWorkflow& start) { remove_space(*outside, start); })
+      .timeout(120s)
       .each("add worktree", &StartWorkflow::trees,
             [outside](Remote&, StartWorkflow&, TreePlan& plan) { add_tree(*outside, plan); })
-      .undo(&StartWorkflow::trees,
-            [outside](Remote&, StartWorkflow&, TreePlan& plan) {
-              outside->options.repositories->remove_tree({plan.repository, plan.path, plan.branch});
-            })
+      .nothing_to_undo()  // they go with the space
       .retry(3, 200ms)
       .timeout(120s)
       .local("note worktrees", note_trees)
