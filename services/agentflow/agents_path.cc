@@ -74,7 +74,6 @@ std::vector<Work> works_with_agents(Transaction& tx) {
 AgentsView agents_now(const Flow& flow) {
   AgentsView out;
   for (const auto& [name, preset] : flow.outside->options.presets) out.presets.push_back(name);
-  const auto memory = memory_of_groups();
   flow.db().read_result([&](Transaction& tx) {
     out.running.clear();
     for (const Work& work : works_with_agents(tx)) {
@@ -82,15 +81,17 @@ AgentsView agents_now(const Flow& flow) {
       for (const Task& task : in_column<Tasks>(work.tasks)) {
         const auto run = task.run && !task.finished_at ? flow.outside->agents().look(*task.run) : std::nullopt;
         if (!run || run->end) continue;
-        const auto used = memory.find(run->pid);
         out.running.push_back({run->id, work.workflow_id, work.id, task.n,
                                task.agent.value_or(workflow ? workflow->agent : ""), work.status, run->pid,
-                               run->started_at, run->output_bytes, run->output_lost,
-                               used == memory.end() ? 0 : used->second});
+                               run->started_at, run->output_bytes, run->output_lost, 0});
       }
     }
     return true;
   });
+  // Behind the look at the runs: each that was seen to live is in it, or has ended since.
+  const auto memory = memory_of_groups();
+  for (AgentView& agent : out.running)
+    if (const auto used = memory.find(agent.pid); used != memory.end()) agent.memory_bytes = used->second;
   return out;
 }
 

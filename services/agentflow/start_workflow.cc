@@ -49,12 +49,6 @@ void forget_trees(Local& step, StartWorkflow& start) {
   step->execute("DELETE FROM flow_space WHERE workflow_id = $1", start.workflow_id);
 }
 
-// With all worktrees: a try that nobody has heard of may have left one half made, whatever a later try was told.
-void remove_space(const Outside& outside, const StartWorkflow& start) {
-  for (const TreePlan& plan : start.trees) remove_branch(outside, plan);
-  outside.spaces().remove(start.space);
-}
-
 void note_trees(Local& step, StartWorkflow& start) {
   for (const TreePlan& plan : start.trees) {
     const WorkTree tree =
@@ -120,12 +114,20 @@ skald::Saga<StartWorkflow> start_saga(const OutsideHandle& outside) {
       .local("plan worktrees", plan_trees)
       .undo(forget_trees)
       .writes("workflow", Guard::optimistic)
-      .remote("make space", [outside](Remote&, StartWorkflow& start) { outside->spaces().make(start.space); })
-      .undo([outside](Remote&, StartWorkflow& start) { remove_space(*outside, start); })
+      // A step of its own: a base that is gone at a second try says nothing of what the first has made.
+      .each("find base", &StartWorkflow::trees,
+            [outside](Remote&, StartWorkflow&, TreePlan& plan) { find_base(*outside, plan); })
+      .nothing_to_undo()
+      .retry(3, 200ms)
       .timeout(120s)
+      .remote("make space", [outside](Remote&, StartWorkflow& start) { outside->spaces().make(start.space); })
+      .undo([outside](Remote&, StartWorkflow& start) { outside->spaces().remove(start.space); })
       .each("add worktree", &StartWorkflow::trees,
             [outside](Remote&, StartWorkflow&, TreePlan& plan) { add_tree(*outside, plan); })
-      .nothing_to_undo()  // they go with the space
+      .undo(&StartWorkflow::trees,
+            [outside](Remote&, StartWorkflow&, TreePlan& plan) {
+              outside->options.repositories->remove_tree({plan.repository, plan.path, plan.branch});
+            })
       .retry(3, 200ms)
       .timeout(120s)
       .local("note worktrees", note_trees)

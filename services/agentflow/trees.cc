@@ -38,9 +38,14 @@ WorkTree row_of(const std::string& workflow_id, const TreePlan& plan) {
           .version = 0};
 }
 
+void find_base(const Outside& outside, TreePlan& plan) {
+  if (plan.base.empty())
+    plan.base = outside.options.repositories->resolve(plan.repository, plan.base_branch.value_or("HEAD"));
+}
+
 void add_tree(const Outside& outside, TreePlan& plan) {
+  find_base(outside, plan);
   Repositories& repositories = *outside.options.repositories;
-  if (plan.base.empty()) plan.base = repositories.resolve(plan.repository, plan.base_branch.value_or("HEAD"));
   const Tree tree{plan.repository, plan.path, plan.branch};
   change_by_git([&] { repositories.add_tree(tree, plan.base); }, [&] { repositories.remove_tree(tree); });
 }

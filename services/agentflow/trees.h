@@ -10,6 +10,8 @@ TreePlan plan_of(const WorkTree& row);
 // PENDING: a row stands before git is asked, so that nothing on disk is unknown to the database.
 WorkTree row_of(const std::string& workflow_id, const TreePlan& plan);
 
+// The commit that it is to begin at.
+void find_base(const Outside& outside, TreePlan& plan);
 void add_tree(const Outside& outside, TreePlan& plan);
 // With its branch. A repository that has vanished has nothing of ours left.
 void remove_branch(const Outside& outside, const TreePlan& plan);

@@ -6,7 +6,7 @@ namespace skald {
 
 SecretMask::SecretMask(std::vector<std::string> secrets) : secrets_(std::move(secrets)) {
   std::erase_if(secrets_, [](const std::string& secret) { return secret.size() < kBytesMin; });
-  std::ranges::stable_sort(secrets_, std::ranges::greater{}, &std::string::size);
+  std::ranges::sort(secrets_, std::ranges::greater{}, &std::string::size);
   for (const std::string& secret : secrets_) begins_.set(static_cast<unsigned char>(secret[0]));
 }
 
