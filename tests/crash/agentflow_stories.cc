@@ -97,11 +97,12 @@ FlowStory cancelled() {
           }};
 }
 
+// A person has the second repository's branch; the first repository's worktree is made by then.
 FlowStory start_fails() {
   return {"StartFails",
           [](FlowTelling& telling) {
             two_works(telling);
-            std::filesystem::rename(telling.scene().path("two"), telling.scene().path("away"));
+            telling.scene().git(telling.scene().path("two"), {"branch", "skald/" + telling.workflow()});
           },
           [](FlowTelling& telling) {
             telling.act("start");
@@ -112,8 +113,8 @@ FlowStory start_fails() {
             telling.settle();
           },
           [](FlowTelling& telling) {
-            std::filesystem::rename(telling.scene().path("away"), telling.scene().path("two"));
-            telling.expect(telling.show().error->starts_with("NO_REPOSITORY"), to_json(telling.show()));
+            telling.scene().git(telling.scene().path("two"), {"branch", "-D", "skald/" + telling.workflow()});
+            telling.expect(telling.show().error->starts_with("BRANCH_TAKEN"), to_json(telling.show()));
             telling.expect(telling.show().work_trees.empty(), "a worktree is left: " + to_json(telling.show()));
             telling.expect_begun("0 0 0 0");
             telling.expect_nothing_left();
