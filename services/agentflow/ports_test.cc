@@ -8,28 +8,34 @@
 namespace agentflow {
 namespace {
 
-// Somebody who listens on a port that the machine chooses, on this machine's own address.
+// Somebody who listens on that port, on this machine's own address alone.
 class PortListener {
  public:
-  explicit PortListener(int family) : socket_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  PortListener(int family, int port) : socket_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in6 six{};
-    six.sin6_family = AF_INET6, six.sin6_addr = in6addr_loopback;
+    six.sin6_family = AF_INET6, six.sin6_addr = in6addr_loopback, six.sin6_port = htons(port);
     sockaddr_in four{};
-    four.sin_family = AF_INET, four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    four.sin_family = AF_INET, four.sin_addr.s_addr = htonl(INADDR_LOOPBACK), four.sin_port = htons(port);
     const bool is_four = family == AF_INET;
-    auto* const address = is_four ? reinterpret_cast<sockaddr*>(&four) : reinterpret_cast<sockaddr*>(&six);
-    socklen_t size = is_four ? sizeof four : sizeof six;
-    if (::bind(socket_, address, size) != 0 || ::listen(socket_, 1) != 0) return;
-    ::getsockname(socket_, address, &size);
-    port_ = ntohs(is_four ? four.sin_port : six.sin6_port);
+    const auto* const address =
+        is_four ? reinterpret_cast<const sockaddr*>(&four) : reinterpret_cast<const sockaddr*>(&six);
+    listens_ = ::bind(socket_, address, is_four ? sizeof four : sizeof six) == 0 && ::listen(socket_, 1) == 0;
   }
   ~PortListener() { ::close(socket_); }
 
-  int port() const { return port_; }  // 0: the machine has no such addresses
+  bool listens() const { return listens_; }  // false: the machine has no such addresses
 
  private:
-  int socket_, port_ = 0;
+  int socket_;
+  bool listens_ = false;
 };
+
+// Below those that the machine gives to others by itself.
+int free_port() {
+  int port = 31'000 + getpid() % 500;
+  while (!is_port_free(port)) ++port;
+  return port;
+}
 
 TEST(Ports, ARangeIsReadWithBothItsEnds) {
   EXPECT_EQ(port_range("20000-29999").first, 20'000);
@@ -47,10 +53,10 @@ TEST(Ports, WhatIsNoRangeIsRefused) {
 
 TEST(Ports, APortIsTakenWhileSomebodyListensOnAnyAddress) {
   for (const int family : {AF_INET, AF_INET6}) {
-    int port = 0;
+    const int port = free_port();
     {
-      const PortListener listener(family);
-      if ((port = listener.port()) == 0) continue;
+      const PortListener listener(family, port);
+      if (!listener.listens()) continue;
       EXPECT_FALSE(is_port_free(port)) << family;
     }
     EXPECT_TRUE(is_port_free(port)) << family;
