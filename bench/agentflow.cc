@@ -111,6 +111,7 @@ void measure_flow_starts(const Options& options, Report& report) {
   report.table(std::to_string(kStarted) + " workflows started at once on one git of " + std::to_string(kFiles) +
                    " files: milliseconds until the last worktree, beside `git worktree add` in a loop",
                {"ours", "git alone", "ratio", "registered", "worktrees", "failed"}, rows);
+  report.chart("worktrees, beside git alone", "x", {{"workflows that start at once", median(ratios)}, {"git", 1}});
   report.check("worktrees of workflows that start at once, beside git alone", {Target::Kind::at_most, 1.2},
                median(ratios));
 }
@@ -129,6 +130,7 @@ void measure_flow_overhead(const Options&, Report& report) {
                {"works", "p50", "p99", "longest"},
                {{std::to_string(overheads.size()), number(p50, 1), number(percentile(overheads, 0.99), 1),
                  number(overheads.back(), 1)}});
+  report.chart("overhead per work", "ms", {{"p50", p50}, {"p99", percentile(overheads, 0.99)}});
   report.check("overhead per work, p50", {Target::Kind::at_most, 20}, p50, "ms");
 }
 

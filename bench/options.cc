@@ -55,7 +55,7 @@ Options parse_options(int argc, char** argv) {
     out.rounds = 1;
   }
   // Shorter ones do not hold up.
-  if (out.name == "before") {
+  if (out.name == "before" || out.name == "agentflow") {
     out.seconds = 20;
     out.rounds = 3;
   }
