@@ -25,7 +25,6 @@ constexpr PlantedBug kBugs[] = {
      "the inbox row is written after the effect's commit"},
     {Rule::dedupe_checked, "dedupe_checked", "an event found in the inbox is handled again"},
     {Rule::lease_observed_whole, "lease_observed_whole", "a worker is declared dead after two looks at one beat"},
-    {Rule::self_stop_on_lost_lease, "self_stop_on_lost_lease", "a worker that could not beat goes on working"},
     {Rule::orphans_recovered, "orphans_recovered", "what a dead worker had in hand stays PROCESSING"},
     {Rule::answer_after_commit, "answer_after_commit", "a caller is answered before the shared physical commit"},
     {Rule::emit_in_transaction, "emit_in_transaction", "events are written after the business transaction"},
