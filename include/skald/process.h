@@ -58,6 +58,7 @@ struct Command {
   std::string input = {};  // on its standard input, which then ends
   Duration timeout = 60s;  // then its whole group is killed
   std::size_t output_max = 16 << 20;  // bytes that are kept of each output; the rest is read and thrown away
+  bool survives_us = false;  // where this process dies, it goes on to its end; else it gets SIGTERM
 };
 
 struct CommandResult {
@@ -70,7 +71,7 @@ struct CommandResult {
 };
 
 // Waits until it and its whole group have ended: what it has left behind there is killed. One that has left the group
-// (setsid) is not waited for. Where this process dies, it gets SIGTERM.
+// (setsid) is not waited for.
 // Throws Unavailable (NO_PROCESS) where the machine has no room for one more; Invalid (BAD_COMMAND) where argv is empty
 // or a word holds a NUL.
 CommandResult run_command(const Clock& clock, const Command& command);

@@ -52,7 +52,7 @@ class Conversation {
                              .in = in.out.get(),
                              .out = out.in.get(),
                              .err = err.in.get(),
-                             .signal_at_our_death = SIGTERM});
+                             .signal_at_our_death = command_.survives_us ? 0 : SIGTERM});
     if (!child_.refused.empty()) {
       result_.exit_code = 127;
       result_.err = child_.refused;

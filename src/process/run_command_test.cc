@@ -152,6 +152,49 @@ TEST_F(RunCommand, AChildOfSomebodyElseIsLeftToThem) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
+// A process of its own calls run_command() and is killed while the script waits for a word on `gate`.
+class RunCommandOfTheDead : public RunCommand {
+ protected:
+  RunCommandOfTheDead() {
+    EXPECT_EQ(pipe(gate_), 0);
+    EXPECT_EQ(pipe(said_), 0);
+  }
+  ~RunCommandOfTheDead() override {
+    for (const int end : {gate_[0], gate_[1], said_[0], said_[1]}) close(end);
+  }
+
+  // What the script, which is left alone with the gate, says after the death of its starter; empty: it died, too.
+  std::string says_after_death(bool survives) {
+    const std::string ours = "/proc/" + std::to_string(getpid()) + "/fd/";
+    const std::string text = "exec 3>" + ours + std::to_string(said_[1]) + "; echo begun >&3; read word < " + ours +
+                             std::to_string(gate_[0]) + "; echo $word >&3";
+    const pid_t starter = fork();
+    if (starter == 0) {
+      run(Command{.argv = {"sh", "-c", text}, .survives_us = survives});
+      _exit(0);
+    }
+    EXPECT_EQ(read_line(), "begun");
+    kill(starter, SIGKILL);
+    EXPECT_EQ(waitpid(starter, nullptr, 0), starter);
+    close(said_[1]);
+    said_[1] = -1;
+    EXPECT_EQ(write(gate_[1], "done\n", 5), 5);
+    return read_line();
+  }
+
+ private:
+  std::string read_line() const {
+    std::string out;
+    for (char byte = 0; read(said_[0], &byte, 1) == 1 && byte != '\n';) out += byte;
+    return out;
+  }
+  int gate_[2] = {-1, -1}, said_[2] = {-1, -1};
+};
+
+TEST_F(RunCommandOfTheDead, ACommandDiesWithItsStarter) { EXPECT_EQ(says_after_death(false), ""); }
+
+TEST_F(RunCommandOfTheDead, OneThatMaySurviveComesToItsEnd) { EXPECT_EQ(says_after_death(true), "done"); }
+
 TEST_F(RunCommand, WordsThatNoProgramCanBeGivenAreRefused) {
   const auto code = [this](const Command& command) -> std::string {
     try {

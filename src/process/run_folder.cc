@@ -30,7 +30,12 @@ bool RunFolder::has(const char* name) const { return file_exists(file(name)); }
 std::optional<RunAsked> RunFolder::asked() const { return read_described<RunAsked>(*this, "asked"); }
 std::optional<RunBegun> RunFolder::begun() const { return read_described<RunBegun>(*this, "begun"); }
 std::optional<RunEnded> RunFolder::ended() const { return read_described<RunEnded>(*this, "end"); }
-std::optional<std::string> RunFolder::stop_reason() const { return read_small_file(file("stop")); }
+
+std::optional<std::string> RunFolder::stop_reason() const {
+  auto why = read_small_file(file("stop"));
+  if (why && why->empty()) why = "it was stopped, and the disk had no room for the reason";
+  return why;
+}
 
 std::int64_t RunFolder::lost() const {
   const std::string text = read_small_file(file("lost")).value_or("");

@@ -5,7 +5,7 @@
 // | asked      | starter       | the run's token; a second start finds it                                 |
 // | supervised | supervisor    | from here on the run is never started again                              |
 // | begun      | supervisor    | the program's pid                                                        |
-// | stop       | anybody       | why it shall end; the first one counts                                   |
+// | stop       | anybody       | why it shall end; the first one counts; empty where the disk was full    |
 // | output     | supervisor    | both outputs as they came                                                |
 // | lost       | supervisor    | bytes of output that were not kept                                       |
 // | end        | who has lock  | RunEnd; the last file that is written                                    |

@@ -139,8 +139,10 @@ void Runs::stop(std::string_view id, std::string_view why) {
   const RunFolder run = inside_->run(id);
   if (!run.has("asked") || run.has("end")) return;
   const std::string reason = cut_text(why, kWhyMax);
-  if (const int error = write_small_file(run.path(), "stop", reason, Durable::yes, Existing::kept))
-    throw Unavailable("RUNS_FOLDER", "'" + run.path() + "' cannot be written: " + reason_of(error));
+  int error = write_small_file(run.path(), "stop", reason, Durable::yes, Existing::kept);
+  // A full disk has room for an empty file.
+  if (error != 0) error = write_small_file(run.path(), "stop", "", Durable::yes, Existing::kept);
+  if (error != 0) throw Unavailable("RUNS_FOLDER", "'" + run.path() + "' cannot be written: " + reason_of(error));
   if (const Descriptor lock = run.try_lock()) settled(inside_->clock, run);
 }
 

@@ -125,11 +125,13 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// A copy of our memory, as fork() makes one, would take longer than git does.
+// A copy of our memory, as fork() makes one, takes longer than git does: only a run's supervisor is worth it.
 [[gnu::noinline]] pid_t begin(const Launch& launch, const Prepared& prepared, int tell) {
   const SignalsBlocked blocked;
   const pid_t parent = getpid();
-  const pid_t pid = vfork();
+  // Who makes a detached one calls vfork() again. In one memory the two would share what a sanitizer's vfork() keeps until
+  // it returns: this process would go on where the other one ends.
+  const pid_t pid = launch.detached ? fork() : vfork();
   if (pid == 0) become(launch, prepared, parent, tell);
   return pid;
 }

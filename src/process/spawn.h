@@ -1,4 +1,4 @@
-// One child process: vfork, exec, and what of ours it may have, which is nothing but what is given here.
+// One child process: vfork (a detached one: fork), exec, and what of ours it may have, which is nothing but what is given here.
 //
 // The child leads a session and a group of its own, so it has no terminal to ask at and one kill() reaches all that it
 // starts. Signals are as a fresh process has them. Ours is a child that nobody else waits for: its end is seen by a
@@ -19,16 +19,16 @@ struct Launch {
   std::vector<std::string> argv;
   std::string folder;
   Variables variables;
-  int in = -1, out = -1, err = -1;       // become its standard ones
-  int signal_at_our_death = 0;           // of the thread that spawns, to be exact
-  int lock = -1;                         // becomes kLockOfSupervisor
-  bool detached = false;                 // nobody's child: it outlives us, and Child has nothing to wait for
+  int in = -1, out = -1, err = -1;  // become its standard ones
+  int signal_at_our_death = 0;  // of the thread that spawns, to be exact
+  int lock = -1;  // becomes kLockOfSupervisor
+  bool detached = false;  // nobody's child: it outlives us, and Child has nothing to wait for
 };
 
 struct Child {
-  pid_t pid = -1;                        // and its group
-  Descriptor ended;                      // a pidfd, readable when it has ended
-  std::string refused;                   // why exec did not happen; then the rest is not set
+  pid_t pid = -1;  // and its group
+  Descriptor ended;  // a pidfd, readable when it has ended
+  std::string refused;  // why exec did not happen; then the rest is not set
 };
 
 // Invalid (BAD_COMMAND): a word that cannot be handed over.

@@ -1,6 +1,7 @@
 // The life of one run, as its supervisor leads it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "process/runs_fixture.h"
 
@@ -131,6 +132,21 @@ TEST_F(SuperviseTest, AFullDiskLosesOutputAndNotTheRun) {
   EXPECT_EQ(view.end->outcome, RunOutcome::EXITED);
   EXPECT_EQ(view.end->exit_code, 3);
   EXPECT_EQ(view.output_lost, 12);
+}
+
+TEST_F(SuperviseTest, ARunIsStoppedWhereNoReasonCanBeWritten) {
+  runs_->start(script("a", "echo $$; exec sleep 1000"));
+  number_from("a");
+  EXPECT_EQ(status_of(elsewhere([&] {
+              signal(SIGXFSZ, SIG_IGN);
+              const rlimit nothing{0, 0};
+              setrlimit(RLIMIT_FSIZE, &nothing);
+              runs_->stop("a", "enough");
+            })),
+            0);
+  const RunView view = end_of("a");
+  EXPECT_EQ(view.end->outcome, RunOutcome::KILLED);
+  EXPECT_EQ(view.end->why, "it was stopped, and the disk had no room for the reason");
 }
 
 TEST_F(SuperviseTest, ArgumentsVariablesAndInputArriveWhole) {
