@@ -51,7 +51,8 @@ void narrate(Observer& observer, const Instance& before, const Instance& saga, A
              std::optional<Duration> wakes_in) {
   const bool turned_back = saga.progress.undoing && saga.progress.failure && !before.progress.undoing;
   for (const Hardship& met : saga.hardships) {
-    if (met.trouble.kind == Trouble::Kind::refusal) continue;  // told where the saga turns back, or needs help
+    const bool is_told_below = turned_back || after != After::wait;  // or where the saga needs help
+    if (met.trouble.kind == Trouble::Kind::refusal && is_told_below) continue;
     Line line(saga);
     line.add(met.trouble.failure).add("attempt", met.attempt);
     if (after == After::wait && wakes_in)

@@ -87,6 +87,24 @@ TEST_P(NarrationTest, EachTryThatIsBusyStaleOrFailsIsOneLineOfItsOwnKind) {
   EXPECT_EQ(lines_of_sagas(), static_cast<std::int64_t>(cases.size()));
 }
 
+TEST_P(NarrationTest, ARefusalOfASagaThatOnlyGoesForwardIsToldAtEachTry) {
+  auto refusals = std::make_shared<int>(0);
+  const auto trip = Saga<Trip>("trip")
+                        .local("a",
+                               [refusals](Local&, Trip&) {
+                                 if (++*refusals <= 2) throw Refused("SOLD_OUT", "no seat left");
+                               })
+                        .forward_only();
+  know(trip);
+  const std::string id = run(trip, {}, {.key = "T1"}).id;
+  settle(*runner_);
+  EXPECT_EQ(view(id).status, SagaStatus::COMPLETED);
+  const auto lines = told("a step of a saga failed: it is tried again");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1].at("code"), "SOLD_OUT");
+  EXPECT_EQ(lines[1].at("attempt").as_int64(), 2);
+}
+
 TEST_P(NarrationTest, WhoBeginsToWaitForALockIsToldOfOnce) {
   const auto trip = Saga<Trip>("trip")
                         .local("a", adds("a"))
