@@ -17,8 +17,8 @@ struct ActEnd {
   std::string why;       // for a person, where it is not done
 };
 
-// `act`: start, pause, resume, cancel, delete, checkpoint, restore or integrate, asked for just before. How far the
-// workflow is goes to the terminal's progress. Throws what the API throws.
+// `act`: start, pause, resume, cancel, delete, modify, checkpoint, restore or integrate, asked for just before. How far
+// the workflow is goes to the terminal's progress. Throws what the API throws.
 ActEnd follow_act(const Api& api, const Terminal& terminal, const std::string& workflow_id, const std::string& act);
 
 }  // namespace skald::cli

@@ -87,6 +87,14 @@ TEST_F(FlowAwaitTest, ACheckpointIsTakenAndOneIsRestored) {
   EXPECT_EQ(looks_, 0u);
 }
 
+TEST_F(FlowAwaitTest, AChangeIsFollowedUntilItIsMade) {
+  accept("PATCH", "", "modify");
+  becomes("PAUSED");
+  between_ = {[this] { saga("COMPLETED"); }};
+  EXPECT_EQ(run({"modify", "F1", "--name", "other", "--wait"}), kDone);
+  EXPECT_EQ(looks_, 1u);
+}
+
 TEST_F(FlowAwaitTest, AnIntegrationSaysItsModeAndTarget) {
   answer("POST /agentflow/workflows/F1/integrate", kFlow, 202);
   run({"integrate", "F1"});
