@@ -102,6 +102,7 @@ void AgentInlet::look_at(const std::string& run) {
 
 void AgentInlet::tell_end(const std::string& work_id, const std::optional<RunName>& name, const skald::RunView& run) {
   AgentEnded ended{run.id, *run.end};
+  if (run.output_lost > 0) ended.output_lost = run.output_lost;
   if (name) {
     const auto spent = spending_.finish(*name, run);
     if (!spent) return;

@@ -46,7 +46,10 @@ std::optional<std::string> launch_agent(const Outside& outside, skald::Database&
   if (preset.sandbox != Sandbox::off) {
     problem = sandbox_problem(outside.env.clock, options.bwrap, spec.variables);
     if (problem && preset.sandbox == Sandbox::required)
-      throw skald::Refused("NO_SANDBOX", "agent " + assignment.agent + " runs in a sandbox only: " + *problem);
+      throw skald::Refused("NO_SANDBOX", "agent " + assignment.agent +
+                                             " runs in a sandbox only: install bubblewrap, and allow the server's user "
+                                             "to make user namespaces: " +
+                                             *problem);
     if (!problem) enclose_agent(options, preset, assignment, inside.trees, spec);
   }
   if (problem)

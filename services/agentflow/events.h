@@ -78,9 +78,9 @@ struct AgentEnded {
   std::string run;
   skald::RunEnd end;
   std::optional<double> cost = {};
-  std::optional<std::int64_t> milliseconds = {};
+  std::optional<std::int64_t> milliseconds = {}, output_lost = {};
 };
-BOOST_DESCRIBE_STRUCT(AgentEnded, (), (run, end, cost, milliseconds))
+BOOST_DESCRIBE_STRUCT(AgentEnded, (), (run, end, cost, milliseconds, output_lost))
 
 // By the inlet of agents: what a run has used so far.
 struct AgentSpent {

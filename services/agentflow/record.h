@@ -149,11 +149,12 @@ struct Task {
   std::optional<int> exit_code = {};
   std::optional<std::string> error = {};
   std::optional<skald::Time> started_at = {}, finished_at = {};
+  std::optional<std::int64_t> output_lost = {};  // bytes of its last run that were not kept; none: all were
   std::optional<double> cost = {};  // of all its runs; filled in when it is shown (usage.h)
 };
 BOOST_DESCRIBE_STRUCT(Task, (),
                       (n, prompt, agent, status, attempt, run, outcome, exit_code, error, started_at, finished_at,
-                       cost))
+                       output_lost, cost))
 using Tasks = std::vector<Task>;
 
 struct Work {

@@ -42,6 +42,7 @@ void assign(const Outside& outside, Local& step, RunTask& run) {
       run.interrupted = task.outcome == skald::RunOutcome::INTERRUPTED;
       task.run = run.work_id + "." + std::to_string(run.n) + "." + std::to_string(task.attempt);
       task.outcome.reset(), task.exit_code.reset(), task.error.reset(), task.finished_at.reset();
+      task.output_lost.reset();
       task.started_at = step->now();
       run.run_before = run.n > 1 ? std::ranges::find(tasks, run.n - 1, &Task::n)->run : std::nullopt;
       run.run = *task.run, run.prompt = task.prompt, run.agent = task.agent.value_or(workflow.agent);
@@ -136,6 +137,7 @@ void launch(Outside& outside, skald::Database& db, RunTask& run) {
     run.note = launch_agent(outside, db, assignment, run.mcp_servers);
     if (!is_wanted(db, run)) outside.agents().stop(run.run, "its work was stopped while it was being started");
   } catch (const skald::Unavailable& away) {
+    if (!outside.agents().look(run.run)) throw;  // it was not even asked for: the disk is full, say
     throw skald::CommitUnknown(away.code(), away.what());  // it may run: who gives the task up has to end it
   }
 }

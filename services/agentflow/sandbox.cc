@@ -84,7 +84,9 @@ std::optional<std::string> sandbox_problem(const skald::Clock& clock, const std:
       skald::run_command(clock, {.argv = words, .variables = variables, .timeout = kTrialMax});
   if (trial.ok()) return std::nullopt;
   if (trial.timed_out) return bwrap + " does not come to an end";
-  return skald::escape_controls(skald::cut_text(trial.err.empty() ? bwrap + " fails" : trial.err, 300));
+  std::string_view said = trial.err.empty() ? std::string_view("it says nothing") : std::string_view(trial.err);
+  while (said.ends_with('\n')) said.remove_suffix(1);
+  return skald::escape_controls(skald::cut_text(said, 300));
 }
 
 }  // namespace agentflow

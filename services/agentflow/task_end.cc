@@ -35,10 +35,11 @@ std::string told(const skald::RunEnd& end) {
 
 namespace {
 
-void note_end(Task& task, const skald::RunEnd& end) {
-  task.outcome = end.outcome;
-  task.exit_code = end.exit_code;
-  task.finished_at = end.at;
+void note_end(Task& task, const AgentEnded& ended) {
+  task.outcome = ended.end.outcome;
+  task.exit_code = ended.end.exit_code;
+  task.finished_at = ended.end.at;
+  task.output_lost = ended.output_lost;
 }
 
 // Calls `rule` for the task where it is the one that the run was for.
@@ -52,19 +53,19 @@ void with_task(Work& work, const RunName& run, const std::function<void(Task&)>&
 enum class Ending { ignored, stopped, again, failed };
 
 // All ends but a good one.
-Ending end_badly(Work& work, const RunName& run, const skald::RunEnd& end, int asked, std::optional<Task>& failed) {
+Ending end_badly(Work& work, const RunName& run, const AgentEnded& ended, int asked, std::optional<Task>& failed) {
   Ending ending = Ending::ignored;
   with_task(work, run, [&](Task& task) {
-    note_end(task, end);
+    note_end(task, ended);
     if (work.status != WorkStatus::RUNNING || task.status != TaskStatus::RUNNING) {
       ending = Ending::stopped;
-    } else if (end.outcome == skald::RunOutcome::INTERRUPTED && task.attempt - asked < kInterruptionsMax) {
+    } else if (ended.end.outcome == skald::RunOutcome::INTERRUPTED && task.attempt - asked < kInterruptionsMax) {
       ending = Ending::again;
       task.status = TaskStatus::PENDING;
     } else {
       ending = Ending::failed;
       task.status = TaskStatus::FAILED;
-      task.error = told(end);
+      task.error = told(ended.end);
       failed = task;
     }
   });
@@ -105,7 +106,7 @@ bool end_by_question(const Flow& flow, Transaction& tx, const Work& work, const 
   skald::change<Work>(tx, work.id, [&](Work& row) {
     with_task(row, run, [&](Task& task) {
       if (row.status != WorkStatus::RUNNING || task.status != TaskStatus::RUNNING) return;
-      note_end(task, ended.end);
+      note_end(task, ended);
       task.status = TaskStatus::PENDING;
       row.agent_status = AgentStatus::IDLE;
     });
@@ -210,7 +211,7 @@ void end_task(const Flow& flow, Transaction& tx, const skald::Message& message) 
   withdraw_questions_of_run(tx, ended.run, runs_well(*work, *run));
   if (end_by_question(flow, tx, *work, *run, ended)) return;
   if (ended.end.outcome == skald::RunOutcome::FINISHED && runs_well(*work, *run)) {
-    complete_task(tx, work->id, run->n, [&](Task& task) { note_end(task, ended.end); });
+    complete_task(tx, work->id, run->n, [&](Task& task) { note_end(task, ended); });
     return;
   }
   Ending ending{};
@@ -218,7 +219,7 @@ void end_task(const Flow& flow, Transaction& tx, const skald::Message& message) 
   const int asked = runs_that_asked(tx, work->id, run->n);
   const Work now = skald::change<Work>(tx, work->id, [&](Work& row) {
     failed.reset();
-    ending = end_badly(row, *run, ended.end, asked, failed);
+    ending = end_badly(row, *run, ended, asked, failed);
   });
   if (failed) say(tx, kAgentError, now, *failed);
   if (ending == Ending::again) begin_task(flow, tx, now.id);

@@ -84,7 +84,10 @@ test::HttpAnswer FlowTelling::ask(const std::string& method, const std::string& 
 
 std::string FlowTelling::get(const std::string& path) {
   const auto answer = ask("GET", path);
-  if (answer.status != 200) throw std::runtime_error("GET " + path + " was answered " + answer.body);
+  if (answer.status != 200)
+    throw std::runtime_error("GET " + path + " was answered " + answer.body + (has_died_ ? " after" : " before") +
+                             " the death, then " + ask("GET", path).body + " by a server of " +
+                             ask("GET", "/agentflow/gits").body + ", ours is " + scene_.data());
   return answer.body;
 }
 

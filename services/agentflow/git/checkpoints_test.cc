@@ -6,6 +6,17 @@
 namespace agentflow {
 namespace {
 
+// Its seconds are hundredths of ours.
+class FastClock final : public skald::Clock {
+ public:
+  skald::Time now() const override { return clock_->now(); }
+  skald::Instant steady() const override { return begin_ + (clock_->steady() - begin_) * 100; }
+
+ private:
+  std::unique_ptr<skald::Clock> clock_ = skald::system_clock();
+  skald::Instant begin_ = clock_->steady();
+};
+
 class GitCheckpointsTest : public GitTest {
  protected:
   GitCheckpointsTest() { add(tree_); }
@@ -177,11 +188,21 @@ TEST_F(GitCheckpointsTest, AMergeThatWaitsForItsEndIsForgottenWhenOneIsRestored)
 TEST_F(GitCheckpointsTest, ALockThatAKilledGitHasLeftBehindIsRemoved) {
   const std::string commit = repositories_->take_checkpoint(tree_, "one"), lock = entry() + "/index.lock";
   write(lock, "");
+  write(at("later.txt"), "later\n");
+  FastClock fast;
+  const skald::Env env{fast, *random_, skald::silent_observer()};
+  git_repositories(env, std::chrono::minutes(10))->restore_checkpoint(tree_, commit);
+  EXPECT_FALSE(exists(at("later.txt")) || exists(lock));
+}
+
+TEST_F(GitCheckpointsTest, ALockThatIsOldByAClockThatHasJumpedIsLeftToItsHolder) {
+  const std::string commit = repositories_->take_checkpoint(tree_, "one"), lock = entry() + "/index.lock";
+  write(lock, "");
   const timespec old[] = {{.tv_sec = 1'000'000'000, .tv_nsec = 0}, {.tv_sec = 1'000'000'000, .tv_nsec = 0}};
   ASSERT_EQ(utimensat(AT_FDCWD, lock.c_str(), old, 0), 0);
-  write(at("later.txt"), "later\n");
-  repositories_->restore_checkpoint(tree_, commit);
-  EXPECT_FALSE(exists(at("later.txt")) || exists(lock));
+  const auto impatient = git_repositories(env_, std::chrono::milliseconds(300));
+  EXPECT_EQ(code_of([&] { impatient->restore_checkpoint(tree_, commit); }), "GIT_BUSY");
+  EXPECT_TRUE(exists(lock));
 }
 
 TEST_F(GitCheckpointsTest, ALockThatIsYoungIsLeftToItsHolder) {

@@ -115,6 +115,8 @@ skald::CommandResult GitProgram::run_once(const GitPlace* place, const GitWords&
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   for (const auto& [name, value] : input.variables) command.variables[name] = value;
   if (place) {
+    // A git that is killed may leave its lock, and files half changed: in a folder of a person nobody would clean up.
+    command.survives_us = place->somebodys;
     command.folder = place->folder;
     set_variable(command.variables, "GIT_DIR=" + place->git_dir);
     if (place->common != place->git_dir) set_variable(command.variables, "GIT_COMMON_DIR=" + place->common);

@@ -12,6 +12,11 @@ namespace {
 constexpr skald::Duration kStaleAfter = std::chrono::seconds(10);
 constexpr int kLookEveryMs = 20;
 
+bool is_same_lock(const struct stat& one, const struct stat& other) {
+  return one.st_ino == other.st_ino && one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
+         one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
+}
+
 }  // namespace
 
 std::optional<std::string> git_lock_in_the_way(std::string_view words, const GitPlace& place) {
@@ -26,15 +31,21 @@ std::optional<std::string> git_lock_in_the_way(std::string_view words, const Git
 }
 
 void await_git_lock(const skald::Clock& clock, const std::string& lock, skald::Instant end) {
+  struct stat known{};
+  skald::Instant known_since{};
   for (;;) {
     struct stat found{};
     if (lstat(lock.c_str(), &found) != 0) return;
-    const skald::Time made = skald::from_micros(found.st_mtim.tv_sec * 1'000'000 + found.st_mtim.tv_nsec / 1000);
-    if (clock.now() - made > kStaleAfter) {
+    const skald::Instant now = clock.steady();
+    if (!is_same_lock(known, found)) {
+      known = found;
+      known_since = now;
+    }
+    if (now - known_since > kStaleAfter) {
       unlink(lock.c_str());
       return;
     }
-    if (clock.steady() >= end)
+    if (now >= end)
       throw skald::Unavailable("GIT_BUSY",
                                "another git holds " + lock + "; wait for it to end, or remove that file if none runs");
     poll(nullptr, 0, kLookEveryMs);

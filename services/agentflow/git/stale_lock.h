@@ -1,7 +1,7 @@
 // Lock files of git itself: "Unable to create '…/index.lock': File exists". One that is young belongs to a git that
 // works (an agent's, a person's) and is waited for. An old one was left behind by a git that was killed, and is removed:
 // no git holds one for longer than moments, but for a commit with slow hooks, and agents are not at work when we change
-// their worktree.
+// their worktree. Old is one that we have looked at for long: times of files come from a clock that jumps.
 #pragma once
 
 #include <optional>
