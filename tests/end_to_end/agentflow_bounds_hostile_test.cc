@@ -71,6 +71,7 @@ TEST_P(AgentflowHostile, OutputWithoutEndOrNewlineIsKeptUpToItsBoundAndReadInPie
     if (file.is_regular_file()) on_disk += file.file_size();
   EXPECT_LT(on_disk, 4u << 20);
   EXPECT_LE(output_of(id).size(), 1u << 20);
+  EXPECT_GT(works(id)[0].tasks[0].output_lost.value_or(0), 0) << to_json(works(id)[0]);
   EXPECT_EQ(show(id).cost, std::nullopt);  // it stood beyond what is kept
   delete_and_expect_nothing_left(id);
 }

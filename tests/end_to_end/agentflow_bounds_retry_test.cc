@@ -1,6 +1,7 @@
 // A task whose machine went down is run again, on worktrees as they were when it began; and how many run at once.
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "end_to_end/agentflow_bounds_site.h"
@@ -62,6 +63,18 @@ TEST_P(AgentflowRetry, APresetMayWantWhatTheInterruptedRunHasLeft) {
   restart();
   const std::string id = interrupt_second_task("priced");
   EXPECT_EQ(call("GET", "/agentflow/works/" + works(id)[0].id + "/tasks/2/output").body, "half\n");
+}
+
+TEST_P(AgentflowRetry, ATaskWhoseRunCannotBeMadeFailsWithTheReasonAndIsResumed) {
+  const std::string id = create(add_git(), {{"true"}});
+  const auto runs = folder_.path() / "flow/runs", aside = folder_.path() / "flow/aside";
+  std::filesystem::rename(runs, aside);
+  act(id, "start");
+  becomes(id, WorkflowStatus::FAILED);
+  EXPECT_NE(show(id).error.value_or("").find("RUNS_FOLDER"), std::string::npos) << to_json(show(id));
+  std::filesystem::rename(aside, runs);
+  act(id, "resume");
+  becomes(id, WorkflowStatus::COMPLETED);
 }
 
 TEST_P(AgentflowRetry, TheScriptedAgentWorksFailsOnceAndIsResumed) {
