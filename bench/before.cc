@@ -1,9 +1,9 @@
 // This version beside another one: its skald_bench plays the same roles, in turns with ours.
 #include <functional>
-#include <map>
 
 #include "saga_run.h"
 #include "sections.h"
+#include "turns.h"
 
 namespace bench {
 namespace {
@@ -55,21 +55,17 @@ std::vector<Work> works(Server& server, const Options& options, const ScratchFol
 
 void measure_before(Server& server, const Options& options, Report& report) {
   constexpr Target kNotSlower = {Target::Kind::at_least, 0.97};
-  const std::string ours = "/proc/self/exe";
   const ScratchFolder folder;
   std::vector<std::vector<std::string>> rows;
   for (Work& work : works(server, options, folder)) {
     if (!options.wants(work.section)) continue;
-    std::map<std::string, std::vector<double>> rates;
-    for (int round = 0; round < options.rounds; ++round) {
-      std::vector<std::string> turns = {options.program, ours};
-      if (round % 2 == 1) std::swap(turns[0], turns[1]);  // who comes first finds the machine as others left it
-      for (const std::string& program : turns) {
-        rates[program].push_back(work.per_second(program));
-        progress(work.name + (program == ours ? ", now: " : ", before: ") + number(rates[program].back()) + "/s");
-      }
-    }
-    const double before = median(rates[options.program]), now = median(rates[ours]);
+    Turns rates;
+    in_turns(options.rounds, [&](Turn turn) {
+      const double rate = work.per_second(turn == Turn::now ? "/proc/self/exe" : options.program);
+      rates.add(turn, rate);
+      progress(work.name + (turn == Turn::now ? ", now: " : ", before: ") + number(rate) + "/s");
+    });
+    const double before = rates.middle(Turn::before), now = rates.middle(Turn::now);
     rows.push_back({work.name, number(before), number(now), number(now / before, 2) + "x"});
     report.check(work.name + ", against the version before", kNotSlower, now / before);
   }

@@ -119,7 +119,7 @@ void evaluate(BookingRun& run, const std::vector<Sample>& samples) {
 
 BookingRun run_bookings(const BookingSite& site, const BookingLoad& load) {
   BookingRun run{.load = load};
-  std::vector<std::string> words = {skald_program(), "demo", "booking", "--json", "--only-bookings"};
+  std::vector<std::string> words = {this_version().program, "demo", "booking", "--json", "--only-bookings"};
   words.insert(words.end(), site.address().begin(), site.address().end());
   words.insert(words.end(), {"--rate", number(load.rate), "--seconds", number(load.seconds), "--follow-one-in",
                              std::to_string(load.follow_one_in)});

@@ -34,6 +34,8 @@ int run(const Options& options) {
     if (options.wants("hot")) measure_hot_sagas(server, options, report);
     if (options.wants("release")) measure_releases(server, report);
     if (options.wants("sleepers")) measure_sleepers(server, options, report);
+  } else if (!options.against.empty()) {
+    measure_bookings_against(options, report);
   } else if (options.name == "booking") {
     if (options.wants("embedded")) measure_embedded_bookings(options, report);
     if (options.wants("distributed")) measure_distributed_bookings(options, report);

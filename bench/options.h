@@ -18,6 +18,7 @@ struct Options {
   std::int64_t backlog = 100'000;     // events that are drained
   bool peers = false;                 // those of the saga benchmark, which take long
   std::string program;                // of the version before
+  std::string against;                // the built tree of another version, for booking
   bool write_results = false;
   std::string postgres;               // URL of the server
   std::string command;                // as it was called

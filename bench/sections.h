@@ -53,6 +53,8 @@ void measure_sleepers(Server& server, const Options& options, Report& report);
 void measure_embedded_bookings(const Options& options, Report& report);
 void measure_distributed_bookings(const Options& options, Report& report);
 void measure_polling_bookings(Server& server, const Options& options, Report& report);
+// The first two of these by another version in turns with this one.
+void measure_bookings_against(const Options& options, Report& report);
 
 // Many workflows started at once beside git alone; what the engine adds to a work; agents that write much.
 void measure_flow_starts(const Options& options, Report& report);

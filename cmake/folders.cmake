@@ -65,6 +65,13 @@ function(skald_unit_test name)
   endif()
 endfunction()
 
+# What tests are made of: not optimised, which halves the compiler's time. What a test waits for is in the libraries, which
+# are. The sanitizers' presets optimise nothing: that takes longer than it saves, and hides what a sanitizer could see.
+function(skald_harness target)
+  target_compile_options(${target} PRIVATE -O0)
+  skald_precompiled(${target})
+endfunction()
+
 # A gtest program that ctest runs as one test. ROTATING VARIABLE: it computes so long that `./test` runs a part of its
 # cases, one of as many as the variable says, the next one after each commit.
 function(skald_test name)
@@ -72,10 +79,7 @@ function(skald_test name)
   skald_batches(units ${name} ${ARG_UNPARSED_ARGUMENTS})
   add_executable(${name} ${units})
   target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main rapidcheck_gtest skald_env)
-  # Half of the compiler's time; what a test waits for is in the libraries, which are optimised.
-  # The sanitizers' presets optimise nothing: that takes longer than it saves, and hides what a sanitizer could see.
-  target_compile_options(${name} PRIVATE -O0)
-  skald_precompiled(${name})
+  skald_harness(${name})
   set(part "")
   if(ARG_ROTATING)
     set(part ${PROJECT_SOURCE_DIR}/tools/part.sh ${ARG_ROTATING})

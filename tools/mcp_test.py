@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The official library of the Model Context Protocol talks with our server, and our client with its servers.
 
-    tools/mcp_test.py PROBE BUILD_FOLDER SKALD
+    tools/mcp_test.py PROBE SKALD
 
-The library is installed into BUILD_FOLDER, pinned by its hashes (mcp_requirements.txt). PROBE is skald_mcp_probe, SKALD
+The library is the one of mcp_requirements.txt. PROBE is skald_mcp_probe, SKALD
 the program itself, whose `skald mcp` is talked with on a mailbox of ours. Started as `mcp_test.py serve TRANSPORT` by the library's python, this file is a server made with the library.
 """
 import asyncio
@@ -15,20 +15,10 @@ import sys
 import tempfile
 import unittest
 
+import python_library
+
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS_MAX = 60
-LIBRARY = "mcp-library"
-
-
-def install_library(build):
-    """The python that has it."""
-    folder = build / LIBRARY
-    python = folder / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                    "--require-hashes", "-r", HERE / "mcp_requirements.txt"], check=True)
-    return python
 
 
 def serve(transport):
@@ -207,8 +197,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve(sys.argv[2])
         sys.exit()
-    PROBE, build, SKALD = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
-    if LIBRARY not in sys.prefix:
-        sys.exit(subprocess.run([install_library(build), __file__, *sys.argv[1:]]).returncode)
+    PROBE, SKALD = sys.argv[1:]
+    python_library.run_again_with(HERE / "mcp_requirements.txt")
     from mcp import Client, MCPError, StdioServerParameters
     unittest.main(argv=sys.argv[:1])

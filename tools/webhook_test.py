@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A stock library for Standard Webhooks believes what a fresh installation sends.
 
-    tools/webhook_test.py PROGRAM BUILD_FOLDER
+    tools/webhook_test.py PROGRAM
 
-The library is installed into BUILD_FOLDER, pinned by its hash (webhook_requirements.txt). The
+The library is the one of webhook_requirements.txt. The
 secret is the one that the program has made up in its data folder, handed over as it stands.
 """
 import base64
@@ -20,19 +20,10 @@ import threading
 import unittest
 import urllib.request
 
+import python_library
+
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS_MAX = 30
-
-
-def install_library(build):
-    """The python that has it."""
-    folder = build / "standard-webhooks"
-    python = folder / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                    "--require-hashes", "-r", HERE / "webhook_requirements.txt"], check=True)
-    return python
 
 
 class Receiver:
@@ -120,9 +111,7 @@ class StandardWebhooks(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM, build = sys.argv[1], pathlib.Path(sys.argv[2])
-    library = "standard-webhooks"
-    if library not in sys.prefix:
-        sys.exit(subprocess.run([install_library(build), __file__, *sys.argv[1:]]).returncode)
+    PROGRAM = sys.argv[1]
+    python_library.run_again_with(HERE / "webhook_requirements.txt")
     from standardwebhooks import Webhook, WebhookVerificationError
     unittest.main(argv=sys.argv[:1])

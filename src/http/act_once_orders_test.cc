@@ -106,10 +106,11 @@ class ThreeRequests : public testing::TestWithParam<Dialect> {
     EXPECT_LE(effects, 1) << told(ends, order);
     EXPECT_LE(answers.size(), 1u) << told(ends, order);
   }
+  // Requests 0 and 2 go to one process: where they end alike, too, only their names tell them apart.
   void play_every_order(const Ends& ends) {
     std::string order = "001122";
     do {
-      play(ends, order);
+      if (ends[0] != ends[2] || order.find('0') < order.find('2')) play(ends, order);
     } while (std::ranges::next_permutation(order).found && !HasFailure());
   }
   static std::string told(const Ends& ends, const std::string& order) {
@@ -140,8 +141,8 @@ TEST_P(ThreeRequests, HaveOneEffectInEveryOrderAndWhateverTheyComeTo) {
   for (const End first : all)
     for (const End second : all)
       for (const End third : all)
-        if (!HasFailure()) play_every_order({first, second, third});
-  EXPECT_EQ(plays_, HasFailure() ? plays_ : 64 * 90);
+        if (first <= third && !HasFailure()) play_every_order({first, second, third});
+  EXPECT_EQ(plays_, HasFailure() ? plays_ : 24 * 90 + 16 * 45);
 }
 
 }  // namespace

@@ -95,16 +95,12 @@ TEST_P(Fault, ReceiverClosesMidAnswer) {
 }
 
 TEST_P(Fault, ReceiverRefusesConnections) {
-  int port = 0;
-  {
-    const HttpReceiver gone;
-    port = gone.port();
-  }
-  open_bus("http://127.0.0.1:" + std::to_string(port) + "/hook");
+  const RefusingPort port;
+  open_bus("http://127.0.0.1:" + std::to_string(port.number()) + "/hook");
   donate("r-1");
   site->run();
   EXPECT_EQ(show("r-1").outbox.status, EntryStatus::FAILED);
-  HttpReceiver back(port);
+  HttpReceiver back(port.number());
   make_due();
   site->run();
   EXPECT_EQ(show("r-1").status, Status::ANNOUNCED);

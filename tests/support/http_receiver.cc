@@ -80,6 +80,28 @@ std::optional<HttpReceiver::Request> read_request(int socket, std::string& buffe
   return request;
 }
 
+// Two may be bound to one port, as long as no more than one listens.
+int bound_socket(int port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return socket;
+  ::close(socket);
+  throw std::runtime_error("port " + std::to_string(port) + " of 127.0.0.1 is not to be had");
+}
+
+int port_of(int socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw std::runtime_error("a socket without a port");
+  return ntohs(address.sin_port);
+}
+
 }  // namespace
 
 void Gate::open() {
@@ -93,19 +115,13 @@ void Gate::wait() {
   changed_.wait(lock, [&] { return open_; });
 }
 
-HttpReceiver::HttpReceiver(int port) {
-  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener_, 512) != 0 ||
-      ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    throw std::runtime_error("HttpReceiver cannot listen on 127.0.0.1");
-  port_ = ntohs(address.sin_port);
+RefusingPort::RefusingPort() : socket_(bound_socket(0)), number_(port_of(socket_)) {}
+
+RefusingPort::~RefusingPort() { ::close(socket_); }
+
+HttpReceiver::HttpReceiver(int port) : listener_(bound_socket(port)) {
+  if (::listen(listener_, 512) != 0) throw std::runtime_error("HttpReceiver cannot listen on 127.0.0.1");
+  port_ = port_of(listener_);
   acceptor_ = std::thread([this] { accept_all(); });
 }
 

@@ -35,6 +35,22 @@ class Gate {
   bool open_ = false;
 };
 
+// A port of 127.0.0.1 that refuses connections. Nobody else is given it meanwhile, but a receiver may be told to listen
+// there.
+class RefusingPort {
+ public:
+  RefusingPort();
+  ~RefusingPort();
+  RefusingPort(const RefusingPort&) = delete;
+  RefusingPort& operator=(const RefusingPort&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int socket_ = -1;
+  int number_ = 0;
+};
+
 class HttpReceiver {
  public:
   struct Request {
@@ -46,11 +62,11 @@ class HttpReceiver {
 
   enum class Manner {
     answer,
-    hang,              // reads the request, never answers
-    close,             // closes without an answer
+    hang,  // reads the request, never answers
+    close,  // closes without an answer
     close_mid_answer,  // closes after half of the body
-    endless,           // sends the body again and again, without end
-    garbage,           // something that is not HTTP
+    endless,  // sends the body again and again, without end
+    garbage,  // something that is not HTTP
   };
   struct Behaviour {
     int status = 200;
