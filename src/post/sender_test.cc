@@ -89,12 +89,18 @@ TEST_P(SenderTest, AnAnswerThatComesLateSettlesNothingTwice) {
   run();
   const auto first = take_sent();
   const Receipt receipt = accept(first.letter);
-  begin_sender();  // a second owner of the partition, beside the first one's answer
-  deliver_all();
-  answer(first, receipt);
+  const auto stopped = std::move(sender_);
+  begin_sender();  // takes the partition over
   emit("e2");
   deliver_all();
-  EXPECT_THAT(there_->handled, ElementsAre("e1", "e2"));
+  answer(first, receipt);
+  pass(100ms);
+  while (stopped->run_once() == Duration::zero()) {}
+  EXPECT_THAT(courier_.sent, IsEmpty()) << "it finds that nothing is owed";
+  emit("e3");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1", "e2", "e3"));
+  EXPECT_THAT(alerts_, IsEmpty());
 }
 
 TEST_P(SenderTest, ADoubledLetterOfAnEarlierNumberLandsNothing) {
