@@ -37,7 +37,7 @@ Process::Process(Surroundings around)
       bus_(stage_, around_.network, around_.ledger,
            {[this](int partition) { return acting_fence(partition); }, [this] { return stage_.now() - step_began_; }}),
       emitter_(stage_.plan.options, routing_,
-               [this](std::uint64_t partitions) {
+               [this](std::uint64_t, std::uint64_t partitions) {
                  std::uint64_t own = 0;
                  for (const auto& share : membership_.view()->shares) own |= std::uint64_t{1} << share.partition;
                  if ((partitions & own) != 0) wake(partitions & own);

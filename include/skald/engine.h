@@ -22,6 +22,7 @@
 
 #include "skald/database.h"
 #include "skald/outbox.h"
+#include "skald/post.h"
 #include "skald/sagas.h"
 #include "skald/story.h"
 
@@ -77,6 +78,10 @@ class Engine {
   // (RETENTION_TOO_SHORT) where an event could come again after its id is forgotten.
   // The inlet outlives the engine's threads.
   void receive(Inlet& inlet);
+  // By whom letters to other services go, and who gets which events (skald/post.h). A subscriber is written down when
+  // the engine starts, and stays until it is removed.
+  void post(Courier& courier);
+  void subscriber(Subscriber subscriber);
   void on_settled(std::string type, Settled settled);
   void add_job(Job job);
   void tell(Storyteller teller);
@@ -108,6 +113,12 @@ class Engine {
   // once, in this thread, where nothing stands in front of them. Those that are known are left
   // out. Returns when they are durable.
   void land(std::span<const Message> messages);
+  // Letters of other services, and their questions: what a letterbox calls. Thread safe; accept() does not throw.
+  std::vector<Receipt> accept(std::span<const Letter> letters);
+  Knowledge answer(const Inquiry& inquiry);
+  std::vector<SubscriberView> subscribers();
+  // It is owed nothing any more: how many events it was owed. NotFound.
+  std::int64_t remove_subscriber(Transaction& tx, std::string_view name, std::string_view actor);
   // What came from another service and is no event: kept as a dead letter (UNREADABLE)
   // for a person, who is told. Known ones are left out. Returns when it is durable.
   void set_aside(std::string_view origin, std::string_view bytes, std::string_view why);

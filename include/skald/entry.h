@@ -35,6 +35,8 @@ struct Entry {
   Time updated_at{};
   std::int64_t version = 0;
   bool out_of_order = false;
+  std::int64_t owed = 0;             // a bit for each subscriber that is not known to have it
+  std::string proof;                 // of those that have it: "NAME LETTER MICROSECONDS\n" each
 
   // Retries made, or scheduled where it waits for one.
   int retry_count() const { return status == EntryStatus::FAILED ? attempts : std::max(0, attempts - 1); }

@@ -41,6 +41,7 @@ using Settled = std::function<void(Transaction&, const Entry&, EntryStatus)>;
 struct OutboxOptions {
   std::string source = "/skald";     // CloudEvents source
   int retries_max = 3;               // so four attempts
+  std::optional<int> landed_retries_max = {};  // of events of other services, where it is not to be the same
   Duration backoff_first = 30s;      // then doubled
   double jitter = 0.1;               // up to this share on top
   OnDeadLetter on_dead_letter = OnDeadLetter::go_on;

@@ -18,14 +18,25 @@ void Emitter::before_commit(Transaction& tx, std::span<const Event> events) {
   std::vector<tables::outbox::NewEntry> entries;
   entries.reserve(events.size());
   for (const Event& event : events) {
-    const Route* route = routing_.plan(event.type).route;
-    const auto own = route != nullptr ? route->retries_max : std::nullopt;
-    entries.push_back({&event, content_hash(event, options_.hash_key), own.value_or(options_.retries_max)});
+    const Routing::Plan& plan = routing_.plan(event.type);
+    const auto own = plan.route != nullptr ? plan.route->retries_max : std::nullopt;
+    entries.push_back(
+        {&event, content_hash(event, options_.hash_key), own.value_or(options_.retries_max), plan.is_local()});
   }
   tables::outbox::insert(tx, entries);
 }
 
-void Emitter::after_commit(std::span<const Event> events) noexcept { wake_(partitions_of(events)); }
+void Emitter::wake(std::span<const Event> events, std::uint64_t told) noexcept {
+  std::uint64_t local = 0, all = 0;
+  for (const Event& event : events) {
+    const std::uint64_t bit = (std::uint64_t{1} << partition_of(event.key)) & ~told;
+    all |= bit;
+    if (routing_.plan(event.type).is_local()) local |= bit;
+  }
+  if (all != 0) wake_(local, all);
+}
+
+void Emitter::after_commit(std::span<const Event> events) noexcept { wake(events, 0); }
 
 News Emitter::news_for_others(std::span<const Event> events) {
   News out;
@@ -41,9 +52,9 @@ News Emitter::news_for_others(std::span<const Event> events) {
 }
 
 void Emitter::after_told_commit(std::span<const Event> events, std::span<const int> told) noexcept {
-  std::uint64_t partitions = partitions_of(events);
-  for (const int one : told) partitions &= ~(std::uint64_t{1} << one);
-  if (partitions != 0) wake_(partitions);
+  std::uint64_t bits = 0;
+  for (const int one : told) bits |= std::uint64_t{1} << one;
+  wake(events, bits);
 }
 
 }  // namespace skald::outbox

@@ -11,8 +11,9 @@ namespace skald::outbox {
 // Thread safe.
 class Emitter final : public CommitHook {
  public:
-  // `wake` gets a bit per partition with new events; called from any thread.
-  using Wake = std::function<void(std::uint64_t partitions)>;
+  // `wake` gets a bit per partition: with new events that are for somebody here or for a bus, and with any new events.
+  // Called from any thread.
+  using Wake = std::function<void(std::uint64_t local, std::uint64_t all)>;
   // Of these partitions, those whose relays are in other processes.
   using Elsewhere = std::function<std::uint64_t(std::uint64_t partitions)>;
   Emitter(const OutboxOptions& options, const Routing& routing, Wake wake, Elsewhere elsewhere = {})
@@ -24,6 +25,8 @@ class Emitter final : public CommitHook {
   void after_told_commit(std::span<const Event> events, std::span<const int> told) noexcept override;
 
  private:
+  void wake(std::span<const Event> events, std::uint64_t told) noexcept;
+
   const OutboxOptions& options_;
   const Routing& routing_;
   Wake wake_;

@@ -36,7 +36,7 @@ class LanderTest : public RelayTest {
   std::vector<std::string> seen_;
   int late_ = 0;
   std::uint64_t woken_ = 0;
-  Lander lander_{env_, db(), membership_, routing_, relay_, options_, [this](std::uint64_t partitions) {
+  Lander lander_{env_, db(), membership_, routing_, relay_, undertaker_, options_, [this](std::uint64_t partitions) {
                    woken_ |= partitions;
                    relay_.wake(partitions);
                  }};

@@ -173,8 +173,6 @@ class Relay {
   void take_in_hand(const Entry& entry, bool claimed = true);
   void release_from_hand(const Entry& entry);
   void release_delivered(const Entry& entry);
-  Message outgoing(const Entry& entry) const;
-  void end_sending(Span& span, const Entry& entry, const Outcome& outcome) const;
   bool owns(Transaction& tx, const Entry& entry) const;
   tables::partition::Ownership ownership(int partition) const;
   void note_share(std::vector<tables::partition::Ownership>& shares, int partition) const;

@@ -1,9 +1,9 @@
 // Relay: handing one event, or a batch of them, to whom it is for.
 #include <algorithm>
 
-#include "base/hash.h"
 #include "env/seam.h"
 #include "outbox/relay.h"
+#include "outbox/sending.h"
 #include "store/tables/attempt.h"
 #include "store/tables/inbox.h"
 
@@ -16,19 +16,7 @@ using seam::Rule;
 // What can wait to be settled waits for others, this long.
 constexpr Duration kSettleWithin = std::chrono::milliseconds(50);
 
-// The span of sending an event is named by the event's id, not by chance: a message has the same
-// bytes at every attempt and in every process, and what its handlers did has one parent.
-std::string sending_id(const Entry& entry) { return span_digits(hash64(unambiguous({"skald-send", entry.id}))); }
-
 }  // namespace
-
-// As it goes to a bus: a child of its sending.
-Message Relay::outgoing(const Entry& entry) const {
-  Message message = handling_.message_of(entry);
-  std::string& trace = message.event.traceparent;
-  if (!trace.empty() && env_.observer.traces() && is_sampled(trace)) trace.replace(36, 16, sending_id(entry));
-  return message;
-}
 
 void Relay::complete(Transaction& tx, std::span<const Entry> entries, bool attempt_counted) {
   std::vector<tables::outbox::Completion> done;
@@ -74,22 +62,12 @@ bool Relay::run_consumers(const Entry& entry) {
 void Relay::send(const Entry& entry) {
   const Instant begun = env_.clock.steady();
   if (alone_ && alone_->id == entry.id) alone_->until = begun + tables::blame::alone_for(entry.crashes);
-  auto span = begin_span(env_, entry.event.traceparent, Span::Kind::producer, {"send ", entry.event.type});
-  routing_.plan(entry).route->bus->send(outgoing(entry),
-                                        [this, entry, begun, span = std::move(span)](Outcome outcome) mutable {
-                                          if (span) end_sending(*span, entry, outcome);
-                                          finish(entry, std::move(outcome), env_.clock.steady() - begun);
-                                        });
-}
-
-// An attempt that failed is beside the one that did not, which is what handlers are children of.
-void Relay::end_sending(Span& span, const Entry& entry, const Outcome& outcome) const {
-  span.attributes = {{"messaging.message.id", entry.id},
-                     {"skald.service", options_.source},
-                     {"skald.attempt", std::int64_t{entry.attempts}}};
-  if (outcome.verdict != Verdict::delivered) return end_failed_span(env_, span, outcome.error);
-  span.span_id = sending_id(entry);
-  end_span(env_, span);
+  routing_.plan(entry).route->bus->send(
+      outgoing(env_, handling_, entry),
+      [this, entry, begun, span = begin_sending(env_, entry)](Outcome outcome) mutable {
+        if (span) end_sending(env_, *span, entry, options_.source, outcome);
+        finish(entry, std::move(outcome), env_.clock.steady() - begun);
+      });
 }
 
 void Relay::finish(Entry entry, Outcome outcome, Duration took, bool unproven) {

@@ -5,6 +5,7 @@
 #include "env/seam.h"
 #include "outbox/integrity.h"
 #include "outbox/relay.h"
+#include "outbox/sending.h"
 
 namespace skald::outbox {
 namespace {
@@ -119,7 +120,7 @@ void Relay::give_next(Outlet& outlet) {
   std::vector<Message> messages;
   for (const Entry& entry : entries) {
     if (verify(entry, options_.hash_key)) {
-      messages.push_back(outgoing(entry));
+      messages.push_back(outgoing(env_, handling_, entry));
       continue;
     }
     env_.observer.count("outbox_integrity_failures_total");

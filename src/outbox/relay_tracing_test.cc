@@ -56,7 +56,7 @@ TEST_P(RelayTracingTest, WhatIsGivenAgainHasTheBytesOfItsFirstTime) {
 
 TEST_P(RelayTracingTest, WhatAHandlerEmitsIsAChildOfItsHandling) {
   std::string inside;
-  Emitter emitter(options_, routing_, [](std::uint64_t) {});
+  Emitter emitter(options_, routing_, [](std::uint64_t, std::uint64_t) {});
   db().set_commit_hook(&emitter);
   routing_.add(Consumer{.name = "e", .type = "asked", .handle = [&](Transaction& tx, const Message& message) {
                           inside = message.event.traceparent;

@@ -19,6 +19,7 @@ class Routing {
     std::vector<const Consumer*> consumers;
     const Route* route = nullptr;
     std::vector<const Settled*> settled;
+    bool is_local() const { return !consumers.empty() || route != nullptr || !settled.empty(); }
   };
 
   void add(Consumer consumer);      // throws Invalid where the name is taken

@@ -1,10 +1,16 @@
 #include "runtime/crash_report.h"
 
+#include "dead_letter/undertaker.h"
 #include "outbox/handling.h"
 #include "saga/instance.h"
 #include "skald/json.h"
 
 namespace skald::runtime {
+namespace {
+
+constexpr std::size_t kRetriedTogether = 16;
+
+}  // namespace
 
 void report_crashes(Env env, Database& db, const CrashNotes& notes) {
   using tables::blame::Kind;
@@ -22,6 +28,19 @@ void report_crashes(Env env, Database& db, const CrashNotes& notes) {
         std::string(kind == Kind::saga ? "\"saga\":" : "\"event\":") + to_json(note.id) +
             ",\"worker\":" + to_json(note.worker));
   });
+}
+
+std::uint64_t retry_crashed(Env env, Database& db, const outbox::Routing& routing) {
+  std::uint64_t partitions = 0;
+  db.write("retry what crashed", [&](Transaction& tx) {
+    partitions = 0;
+    for (const std::string& id : tables::blame::take_due_events(tx, kRetriedTogether))
+      dead_letter::try_again_alone(tx, env.random, id, [&](Transaction& same, const Entry& entry) {
+        routing.settle(same, entry, EntryStatus::PENDING);
+        partitions |= std::uint64_t{1} << entry.partition;
+      });
+  });
+  return partitions;
 }
 
 }  // namespace skald::runtime

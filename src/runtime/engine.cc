@@ -17,15 +17,16 @@
 #include "runtime/crash_report.h"
 #include "runtime/housekeeping.h"
 #include "runtime/loop.h"
+#include "runtime/posting.h"
 #include "runtime/receiving.h"
 #include "runtime/saga_threads.h"
 #include "runtime/steps.h"
 #include "runtime/story.h"
+#include "runtime/worker_views.h"
 #include "store/health.h"
-#include "store/tables/blame.h"
+#include "store/tables/audit.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
-#include "store/tables/worker.h"
 
 namespace skald {
 namespace {
@@ -39,7 +40,6 @@ constexpr Duration kStuckAfter = std::chrono::seconds(30);
 // A saga's remote call may take its time.
 constexpr Duration kStuckCallAfter = std::chrono::minutes(5);
 constexpr Duration kForever = std::chrono::hours(1);
-constexpr std::size_t kRetriedTogether = 16;
 
 outbox::Identity identity_of_process() {
   char host[256] = "localhost";
@@ -64,7 +64,8 @@ class Engine::Threads {
         db_(db),
         options_(std::move(options)),
         emitter_(
-            options_.outbox, routing_, [this](std::uint64_t partitions) { wake(partitions); },
+            options_.outbox, routing_,
+            [this](std::uint64_t local, std::uint64_t all) { wake(posting_.is_used() ? local : all, all); },
             [this](std::uint64_t partitions) { return partitions & ~own_partitions(); }),
         notes_(options_.crash_notes.empty() ? nullptr : std::make_unique<CrashNotes>(options_.crash_notes)),
         file_(options_.fallback_file.empty() ? nullptr : std::make_unique<FallbackFile>(options_.fallback_file)),
@@ -74,8 +75,10 @@ class Engine::Threads {
                     options_.outbox),
         relay_(env, db, membership_, routing_, undertaker_, options_.outbox, notes_.get()),
         lander_(
-            env, db, membership_, routing_, relay_, options_.outbox,
-            [this](std::uint64_t partitions) { wake(partitions); }, notes_.get()),
+            env, db, membership_, routing_, relay_, undertaker_, options_.outbox,
+            [this](std::uint64_t partitions) { wake(partitions, 0); }, notes_.get()),
+        posting_(env, db, membership_, routing_, options_.outbox,
+                 [this](std::string_view code, std::string_view text) { alert(code, text); }),
         jobs_(env, db),
         sagas_(env, db, {[this] { return worker_for_sagas(); }, [this] { db_.announce(std::vector<int>{0}); }},
                {options_.saga_threads, options_.saga_patience, options_.record_history, options_.outbox.crash_retries,
@@ -111,6 +114,7 @@ class Engine::Threads {
       membership_.run_once();  // a database that cannot be worked on shows here, not in a log
       note_worker();
       listener_ = db_.listen();
+      posting_.start(true);
       sagas_.start(true);
       relaying_.start();
       receiving_.start();
@@ -135,19 +139,22 @@ class Engine::Threads {
       relaying_.wake();
       tick.wait(10ms);
     }
+    posting_.stop(end);
     relaying_.stop();
     beating_.stop();
     announcing_.stop();
     if (options_.works) membership_.leave();
   }
 
-  void wake(std::uint64_t partitions) noexcept {
-    const std::uint64_t own = own_partitions();
-    if ((partitions & own) != 0) {
-      relay_.wake(partitions & own);
+  // Partitions with something for the relay, and with something for the post.
+  void wake(std::uint64_t relayed, std::uint64_t posted) noexcept {
+    const std::uint64_t own = own_partitions(), elsewhere = (relayed | posted) & ~own;
+    if ((relayed & own) != 0) {
+      relay_.wake(relayed & own);
       if (!relay_.rests()) relaying_.wake();
     }
-    if ((partitions & ~own) != 0) db_.announce(partitions_in(partitions & ~own));
+    posting_.wake(posted & own);
+    if (elsewhere != 0) db_.announce(partitions_in(elsewhere));
   }
 
   Duration relay() {
@@ -171,11 +178,14 @@ class Engine::Threads {
       relay_.wake(result.live);
       relaying_.wake();
     }
-    if (membership_.view() != before) receiving_.wake();
+    if (membership_.view() != before) {
+      receiving_.wake();
+      posting_.look_again();
+    }
     return result.again_in;
   }
 
-  bool buses_up() const { return buses_ready_ && (!options_.works || receiving_.all_up()); }
+  bool buses_up() const { return buses_ready_ && (!options_.works || (receiving_.all_up() && posting_.is_up())); }
 
   Env env_;
   Database& db_;
@@ -188,6 +198,7 @@ class Engine::Threads {
   outbox::Membership membership_;
   outbox::Relay relay_;
   outbox::Lander lander_;
+  runtime::Posting posting_;
   outbox::JobBoard jobs_;
   runtime::SagaThreads sagas_;
   runtime::Receiving receiving_;
@@ -241,10 +252,13 @@ class Engine::Threads {
       const Listener::Heard heard = listener_->drain();
       for (const int partition : heard.partitions) announced |= std::uint64_t{1} << partition;
       for (const auto& offer : heard.offers) {
-        if (auto entry = tables::outbox::read_offer(offer.text)) relay_.offer(std::move(*entry));
-        else announced |= std::uint64_t{1} << offer.partition;
+        auto entry = tables::outbox::read_offer(offer.text);
+        if (entry && entry->owed != 0) posting_.wake(std::uint64_t{1} << entry->partition);
+        if (entry && routing_.plan(*entry).is_local()) relay_.offer(std::move(*entry));
+        else if (!entry || entry->owed == 0) announced |= std::uint64_t{1} << offer.partition;
       }
       if (announced != 0) relay_.wake(announced);
+      posting_.wake(announced);
       if ((announced & 1) != 0) sagas_.note_due(Duration::zero());  // see the sagas' announcement
     }
   }
@@ -254,16 +268,7 @@ class Engine::Threads {
   }
 
   void retry_crashed() {
-    std::uint64_t partitions = 0;
-    db_.write("retry what crashed", [&](Transaction& tx) {
-      partitions = 0;
-      for (const std::string& id : tables::blame::take_due_events(tx, kRetriedTogether))
-        dead_letter::try_again_alone(tx, env_.random, id, [&](Transaction& same, const Entry& entry) {
-          routing_.settle(same, entry, EntryStatus::PENDING);
-          partitions |= std::uint64_t{1} << entry.partition;
-        });
-    });
-    if (partitions != 0) wake(partitions);
+    if (const std::uint64_t partitions = runtime::retry_crashed(env_, db_, routing_)) wake(partitions, 0);
   }
 
   void alert(std::string_view code, std::string_view text) {
@@ -288,6 +293,8 @@ Engine::Engine(Env env, Database& db, EngineOptions options)
 Engine::~Engine() = default;
 
 void Engine::consume(Consumer consumer) { threads_->routing_.add(std::move(consumer)); }
+void Engine::post(Courier& courier) { threads_->posting_.set_courier(courier); }
+void Engine::subscriber(Subscriber subscriber) { threads_->posting_.add(std::move(subscriber)); }
 void Engine::route(Route route) { threads_->routing_.add(std::move(route)); }
 void Engine::receive(Inlet& inlet) {
   if (threads_->options_.outbox.retention < inlet.memory())
@@ -308,17 +315,7 @@ Database& Engine::database() { return threads_->db_; }
 Sagas& Engine::sagas() { return threads_->sagas_; }
 
 bool Engine::ready() {
-  Database& db = threads_->db_;
-  try {
-    db.read([](Transaction& tx) { tx.query("SELECT 1"); });
-    // Whether there is room again shows only when somebody writes; and nobody is sent to a
-    // process that is not ready.
-    if (const StoreHealth health = health_of(db); !health.trouble.empty() && !health.until_restart)
-      db.write("look for room", [](Transaction& tx) { tx.execute("UPDATE skald_schema SET version = version"); });
-  } catch (const Error&) {
-    return false;  // that is the answer
-  }
-  if (!health_of(db).trouble.empty()) return false;
+  if (!can_write(threads_->db_)) return false;
   return !threads_->options_.works ||
          (threads_->membership_.trusted() && !threads_->membership_.view()->worker.empty());
 }
@@ -330,20 +327,7 @@ BacklogView Engine::backlog() {
   return {found.live, found.oldest};
 }
 
-std::vector<WorkerView> Engine::workers() {
-  return threads_->db_.read_result([&](Transaction& tx) {
-    std::vector<WorkerView> out;
-    const Rows counts = tx.query("SELECT owner, COUNT(*) FROM skald_partition WHERE owner IS NOT NULL GROUP BY owner");
-    for (const auto& worker : tables::worker::all(tx)) {
-      WorkerView view{worker.id, worker.host, worker.pid, worker.beat_at, 0};
-      if (tx.on(Dialect::sqlite)) view.heartbeat_at = tx.now();  // the one process that can answer is the worker
-      for (std::size_t i = 0; i < counts.size(); ++i)
-        if (counts.get<std::string_view>(i, 0) == worker.id) view.running = counts.get<std::int64_t>(i, 1);
-      out.push_back(std::move(view));
-    }
-    return out;
-  });
-}
+std::vector<WorkerView> Engine::workers() { return threads_->db_.read_result(runtime::workers_of); }
 
 std::string Engine::content_hash(const Event& event) const {
   return outbox::content_hash(event, threads_->options_.outbox.hash_key);
@@ -357,6 +341,24 @@ std::vector<StoryPart> Engine::story(Transaction& tx, const std::string& name) {
 }
 
 void Engine::land(std::span<const Message> messages) { threads_->lander_.land(messages); }
+std::vector<Receipt> Engine::accept(std::span<const Letter> letters) { return threads_->lander_.accept(letters); }
+Knowledge Engine::answer(const Inquiry& inquiry) { return threads_->lander_.answer(inquiry); }
+
+std::vector<SubscriberView> Engine::subscribers() {
+  auto views = threads_->db_.read_result([](Transaction& tx) { return tables::subscriber::views(tx); });
+  const auto troubles = threads_->posting_.sender().troubles();
+  for (SubscriberView& view : views)
+    if (const auto trouble = troubles.find(view.name); trouble != troubles.end()) view.trouble = trouble->second;
+  return views;
+}
+
+std::int64_t Engine::remove_subscriber(Transaction& tx, std::string_view name, std::string_view actor) {
+  const std::int64_t owed = tables::subscriber::remove(tx, name);
+  tables::audit::insert(tx, threads_->env_.random, actor, "subscriber.remove", name,
+                        "it was still owed " + std::to_string(owed) + " events");
+  tx.after_commit([this] { threads_->posting_.look_again(); });
+  return owed;
+}
 
 void Engine::set_aside(std::string_view origin, std::string_view bytes, std::string_view why) {
   threads_->undertaker_.set_aside(origin, bytes, why);
@@ -379,7 +381,7 @@ Engine::Imported Engine::import_dead_letters(std::string_view actor) {
   return {done.imported, done.known, done.damaged};
 }
 
-void Engine::wake(std::string_view key) { threads_->wake(std::uint64_t{1} << partition_of(key)); }
+void Engine::wake(std::string_view key) { threads_->wake(std::uint64_t{1} << partition_of(key), 0); }
 
 namespace runtime {
 
@@ -388,10 +390,16 @@ Duration Steps::relay() { return engine_.threads_->relay(); }
 Duration Steps::jobs() { return engine_.threads_->jobs_.run_once(); }
 SagaThreads& Steps::sagas() { return engine_.threads_->sagas_; }
 Receiving& Steps::inlets() { return engine_.threads_->receiving_; }
+Duration Steps::post() { return engine_.threads_->posting_.step(); }
+void Steps::subscribe() { engine_.threads_->posting_.start(false); }
+bool Steps::post_woken() const { return engine_.threads_->posting_.sender().has_work(); }
 bool Steps::relay_woken() const { return engine_.threads_->relay_.has_work(); }
 bool Steps::relay_idle() const { return engine_.threads_->relay_.in_hand() == 0; }
 void Steps::leave() { engine_.threads_->membership_.leave(); }
-void Steps::drain() { engine_.threads_->relay_.drain(); }
+void Steps::drain() {
+  engine_.threads_->relay_.drain();
+  engine_.threads_->posting_.sender().drain();
+}
 
 }  // namespace runtime
 

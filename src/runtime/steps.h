@@ -16,14 +16,19 @@ class Steps {
   // They throw what the database throws.
   Duration beat();
   Duration relay();
+  Duration post();
   Duration jobs();
 
   // Their poll() and run_one() are rounds as well.
   SagaThreads& sagas();
   Receiving& inlets();
 
+  // What start() writes down: who is configured to get letters.
+  void subscribe();
+
   // Whether there are news for the step since it was last called.
   bool relay_woken() const;
+  bool post_woken() const;
   // Nothing that was begun waits for its end.
   bool relay_idle() const;
 

@@ -171,7 +171,7 @@ class Fusion : public testing::TestWithParam<Dialect> {
   std::unique_ptr<test::TestDatabase> database_ = test::TestDatabase::of(GetParam(), env_);
   const outbox::Routing routing_;
   const OutboxOptions options_;
-  outbox::Emitter emitter_{options_, routing_, [](std::uint64_t) {}};
+  outbox::Emitter emitter_{options_, routing_, [](std::uint64_t, std::uint64_t) {}};
 };
 INSTANTIATE_TEST_SUITE_P(Both, Fusion, testing::Values(Dialect::sqlite, Dialect::postgres), dialect_name);
 

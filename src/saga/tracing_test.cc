@@ -27,7 +27,7 @@ TEST_P(SagaTracingTest, LocalAndRemoteStepsAreChildrenOfWhoStartedIt) {
   std::string emitted, called;
   const outbox::Routing routing;
   const OutboxOptions options;
-  outbox::Emitter emitter(options, routing, [](std::uint64_t) {});
+  outbox::Emitter emitter(options, routing, [](std::uint64_t, std::uint64_t) {});
   db().set_commit_hook(&emitter);
   const auto trip = Saga<Trip>("trip")
                         .local("a",

@@ -23,7 +23,7 @@ Worker::Worker(Stage& stage, Chronicle& chronicle, std::string id)
       teller_(stage),
       env_{stage.clock, stage.random, teller_},
       db_(stage, chronicle),
-      emitter_(options_, routing_, [](std::uint64_t) {}),
+      emitter_(options_, routing_, [](std::uint64_t, std::uint64_t) {}),
       runner_(env_, db_, stage.registry, {[this] { return id_; }, {}, {}, {}, one_by_one}) {
   db_.set_commit_hook(&emitter_);
 }

@@ -27,4 +27,8 @@ inline StoreHealth health_of(const Database& db) {
   return teller != nullptr ? teller->health() : StoreHealth{};
 }
 
+// Asks it, and where its last write found no room writes something: whether there is some again shows only then, and
+// nobody is sent to a process that is not ready.
+bool can_write(Database& db);
+
 }  // namespace skald

@@ -12,7 +12,7 @@ class SplitCommit final : public CommitHook {
  public:
   SplitCommit(Worker& reader, std::vector<std::string>& committed)
       : emitter_(reader.options(), reader.routing(),
-                 [&reader](std::uint64_t partitions) { reader.relay().wake(partitions); }),
+                 [&reader](std::uint64_t, std::uint64_t partitions) { reader.relay().wake(partitions); }),
         committed_(committed) {}
   void before_commit(Transaction& tx, std::span<const Event> events) override {
     emitter_.before_commit(tx, events);

@@ -137,18 +137,22 @@ bool NatsLink::subscribe(const std::string& subject, const std::string& group) {
                     : natsConnection_QueueSubscribe(&created, connection_.get(), subject.c_str(), group.c_str(),
                                                     on_message, closure);
   if (status != NATS_OK) return false;
-  subscriptions_.emplace_back(created);
+  subscriptions_.push_back({subject, std::unique_ptr<natsSubscription, FreeSubscription>(created)});
   return true;
 }
 
-// The first is our inbox, for answers.
+void NatsLink::unsubscribe(const std::string& subject) {
+  std::erase_if(subscriptions_, [&](const Subscribed& one) { return one.subject == subject; });
+}
+
 void NatsLink::drain() {
-  for (std::size_t i = 1; i < subscriptions_.size(); ++i) natsSubscription_Drain(subscriptions_[i].get());
+  for (std::size_t i = 1; i < subscriptions_.size(); ++i) natsSubscription_Drain(subscriptions_[i].subscription.get());
 }
 
 bool NatsLink::has_drained() const {
   for (std::size_t i = 1; i < subscriptions_.size(); ++i)
-    if (natsSubscription_DrainCompletionStatus(subscriptions_[i].get()) == NATS_ILLEGAL_STATE) return false;
+    if (natsSubscription_DrainCompletionStatus(subscriptions_[i].subscription.get()) == NATS_ILLEGAL_STATE)
+      return false;
   return mailbox_->is_empty();
 }
 

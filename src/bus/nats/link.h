@@ -73,6 +73,8 @@ class NatsLink {
                const std::string& reply = {});
   // Until the session ends. With a group, one of its members gets each message.
   bool subscribe(const std::string& subject, const std::string& group = {});
+  // Ends what was subscribed to by that name. What the server has sent before comes still.
+  void unsubscribe(const std::string& subject);
   // Ends what was subscribed to. What the server has sent before comes still, until
   // has_drained().
   void drain();
@@ -116,7 +118,11 @@ class NatsLink {
 
   std::uintptr_t session_ = 0;
   std::unique_ptr<natsConnection, FreeConnection> connection_;
-  std::vector<std::unique_ptr<natsSubscription, FreeSubscription>> subscriptions_;
+  struct Subscribed {
+    std::string subject;
+    std::unique_ptr<natsSubscription, FreeSubscription> subscription;
+  };
+  std::vector<Subscribed> subscriptions_;  // the first is our inbox, for answers
   bool up_ = false;
   std::string server_id_;
   std::string inbox_;

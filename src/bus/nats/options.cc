@@ -92,6 +92,8 @@ NatsOptionsHandle make_nats_options(const NatsOptions& options) {
   check(natsOptions_SetMaxPingsOut(created, 2), "NATS_LIMIT", limits);
   // Else the library's flusher adds a millisecond to every message.
   check(natsOptions_SetSendAsap(created, true), "NATS_LIMIT", limits);
+  // Not a thread for each subscription: a letterbox has one for each partition.
+  check(natsOptions_UseGlobalMessageDelivery(created, true), "NATS_LIMIT", limits);
   // Only what was configured: an address that a server tells of may lead past a firewall or a proxy.
   check(natsOptions_SetIgnoreDiscoveredServers(created, true), "NATS_LIMIT", limits);
   set_tls(created, options);

@@ -12,29 +12,45 @@ namespace {
 constexpr std::string_view kInsertOne =
     "WITH l AS MATERIALIZED (SELECT pg_advisory_xact_lock($10)) "
     "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS
-    ", created_at, updated_at) "
-    "SELECT $1::text, $2::bigint, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::bigint, t, t "
-    "FROM l, (SELECT " SKALD_NOW " AS t) clock";
+    ", owed, live, created_at, updated_at) "
+    "SELECT $1::text, $2::bigint, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::bigint, "
+    "o.owed, " SKALD_LIVE_IF("$11::bigint", "o.owed") ", t, t FROM l, (SELECT " SKALD_NOW
+                                                      " AS t, " SKALD_OWED("$4::text") " AS owed) o";
 constexpr std::string_view kInsertMany =
     "WITH l AS MATERIALIZED (SELECT count(pg_advisory_xact_lock(h)::text) FROM (SELECT DISTINCT h FROM "
     "unnest($10::bigint[]) h ORDER BY h) s) "
-    "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS ", created_at, updated_at) SELECT " SKALD_EVENT_VALUES
-    ", t, t FROM l, (SELECT " SKALD_NOW " AS t) clock, unnest(" SKALD_EVENT_ARRAYS ") AS e(" SKALD_EVENT_COLUMNS ")";
+    "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS ", owed, live, created_at, updated_at) SELECT " SKALD_EVENT_VALUES
+    ", o.owed, " SKALD_LIVE_IF("e.is_local",
+                               "o.owed") ", t, t FROM l, (SELECT " SKALD_NOW " AS t) clock, unnest(" SKALD_EVENT_ARRAYS
+                                         ", $11::bigint[]) AS e(" SKALD_EVENT_COLUMNS
+                                         ", is_local), LATERAL (SELECT " SKALD_OWED("e.type") " AS owed) o";
 constexpr std::string_view kInsertPlain =
     "INSERT INTO skald_outbox (" SKALD_EVENT_COLUMNS
-    ", created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)";
+    ", owed, live, created_at, updated_at) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, o.owed, " SKALD_LIVE_IF(
+        "$11", "o.owed") ", $10, $10 FROM (SELECT " SKALD_OWED("$4") " AS owed) o";
+
+// What is owed to subscribers still is not COMPLETED.
+#define SKALD_OWED_STILL "COALESCE(owed, CASE WHEN source = '' THEN " SKALD_OWED("skald_outbox.type") " ELSE 0 END)"
+#define SKALD_LOCALLY_DONE \
+  "live = 0, owed = " SKALD_OWED_STILL ", status = CASE WHEN " SKALD_OWED_STILL " = 0 THEN 3 ELSE 0 END"
 
 std::vector<Param> bind_entry(const NewEntry& entry, Param last) {
   auto params = bind_event(*entry.event, entry.content_hash, entry.retries_max);
   params.push_back(last);
+  params.emplace_back(entry.is_local ? 1 : 0);
   return params;
 }
 
 void insert_many(Transaction& tx, std::span<const NewEntry> entries) {
   EventArrays events;
-  for (const NewEntry& entry : entries) events.add(*entry.event, entry.content_hash, entry.retries_max);
+  std::vector<std::int64_t> local;
+  for (const NewEntry& entry : entries) {
+    events.add(*entry.event, entry.content_hash, entry.retries_max);
+    local.push_back(entry.is_local ? 1 : 0);
+  }
   auto params = events.bind();
   params.emplace_back(events.locks);
+  params.emplace_back(local);
   tx.enqueue(kInsertMany, std::span<const Param>(params));
 }
 
@@ -154,9 +170,10 @@ void complete_offered(Transaction& tx, std::string_view worker, const Position& 
   tx.enqueue(
       "WITH owned AS MATERIALIZED (SELECT id FROM skald_partition WHERE id = $1 AND fence = $2 AND owner = $3 "
       "FOR SHARE), "
-      "done AS (UPDATE skald_outbox o SET status = 3, live = 0, attempts = 1, locked_by = $3, updated_at = " SKALD_NOW
+      "done AS (UPDATE skald_outbox o SET live = 0, status = CASE WHEN o.owed = 0 THEN 3 ELSE 0 END, attempts = 1, "
+      "locked_by = $3, updated_at = " SKALD_NOW
       ", version = version + 1 FROM owned WHERE o.id = $4 AND o.partition = owned.id AND o." SKALD_STILL_LIVE
-      " AND o.status = 0 "
+      " AND o.status = 0 AND o.owed IS NOT NULL "
       "AND NOT EXISTS (SELECT 1 FROM skald_outbox b WHERE b.partition = o.partition AND b.live = 1 AND b.seq < o.seq "
       "AND b.key = o.key) AND NOT EXISTS (SELECT 1 FROM skald_blocked_key k WHERE k.key = o.key) RETURNING o.id) "
       "INSERT INTO skald_inbox (consumer, event_id, at) SELECT c, (SELECT id FROM done), " SKALD_NOW
@@ -190,18 +207,18 @@ void complete(Transaction& tx, std::span<const Completion> done, std::string_vie
       ids.push_back(c.id);
       took = std::max(took, c.took.count());
     }
-    tx.enqueue(
-        "UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = "
-        "$4, updated_at = " SKALD_NOW ", version = version + 1 WHERE id = ANY($1) AND " SKALD_STILL_LIVE,
-        ids, begun, worker, took);
+    tx.enqueue("UPDATE skald_outbox SET " SKALD_LOCALLY_DONE
+               ", crashes = 0, attempts = attempts + $2, locked_by = $3, took = "
+               "$4, updated_at = " SKALD_NOW ", version = version + 1 WHERE id = ANY($1) AND " SKALD_STILL_LIVE,
+               ids, begun, worker, took);
     return;
   }
   for (const Completion& c : done)
-    tx.execute(
-        "UPDATE skald_outbox SET status = 3, live = 0, crashes = 0, attempts = attempts + $2, locked_by = $3, took = "
-        "$4, updated_at = $5, "
-        "version = version + 1 WHERE id = $1 AND " SKALD_STILL_LIVE,
-        c.id, begun, worker, c.took.count(), tx.now());
+    tx.execute("UPDATE skald_outbox SET " SKALD_LOCALLY_DONE
+               ", crashes = 0, attempts = attempts + $2, locked_by = $3, took = "
+               "$4, updated_at = $5, "
+               "version = version + 1 WHERE id = $1 AND " SKALD_STILL_LIVE,
+               c.id, begun, worker, c.took.count(), tx.now());
 }
 
 void reschedule(Transaction& tx, const Entry& entry, Time next_retry_at, std::string_view error) {

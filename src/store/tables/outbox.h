@@ -18,6 +18,7 @@ struct NewEntry {
   const Event* event;
   std::string content_hash;
   int retries_max;
+  bool is_local = true;  // somebody here is to have it, or a bus; it may be owed to subscribers besides
 };
 
 // Inserts at the end of a transaction. On PostgreSQL the keys' advisory locks are
@@ -51,6 +52,24 @@ void land(Transaction& tx, std::span<const Landing> landings);
 std::unordered_set<std::string> land_completed(Transaction& tx, std::string_view worker,
                                                std::span<const partition::Ownership> owned,
                                                std::span<const Landing> landings);
+
+// A letter of another service; its lane is its sender and partition.
+struct ArrivedLetter {
+  std::string_view sender;
+  int partition = 0;
+  std::int64_t number = 0;
+  std::string_view former;          // the chain (chain.h) that it continues
+  std::vector<std::string> ids;     // of all that is in it
+  std::vector<Landing> landings;    // what can be read of that
+};
+struct TakenLetters {
+  std::vector<bool> taken;                  // of each: it was its turn, and all of it is landed
+  std::unordered_set<std::string> handled;  // to be handled in this transaction: landed as COMPLETED
+};
+// Takes the letters whose turn it is, of different lanes. What land_completed() would take is `handled`; the rest is
+// landed as land() does. In one round trip, or two where there is a rest.
+TakenLetters take_letters(Transaction& tx, std::string_view worker, std::span<const partition::Ownership> owned,
+                          std::span<const ArrivedLetter> letters);
 
 // Checks the fences, and locks them (shared) where something is to be written, and reads what is
 // live behind each position, in order, at most `limit` each: one round trip. Partitions whose

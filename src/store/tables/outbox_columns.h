@@ -12,9 +12,9 @@ namespace skald::tables::outbox {
 #define SKALD_ENTRY_COLUMNS                                                                               \
   "id, seq, partition, key, type, subject, payload, traceparent, content_hash, status, attempts, "        \
   "retries_max, crashes, next_retry_at, last_error, locked_by, locked_at, took, created_at, updated_at, " \
-  "version, out_of_order, source"
+  "version, out_of_order, source, COALESCE(owed, 0), proof"
 
-inline constexpr std::size_t kColumnCount = 23;
+inline constexpr std::size_t kColumnCount = 25;
 
 // `text` and `number` give the next column each.
 Entry read_entry(const auto& text, const auto& number) {
@@ -43,6 +43,8 @@ Entry read_entry(const auto& text, const auto& number) {
   e.version = number();
   e.out_of_order = number() != 0;
   e.source = text();
+  e.owed = number();
+  e.proof = text();
   return e;
 }
 
@@ -59,6 +61,13 @@ inline std::vector<Entry> entries_in(const Rows& rows) {
 
 // A transaction that only writes need not ask for the time first.
 #define SKALD_NOW "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+// Who is to have an event of this type: a bit for each subscriber.
+#define SKALD_OWED(type)                                                                                        \
+  "(SELECT CAST(COALESCE(SUM(DISTINCT s.mask), 0) AS BIGINT) FROM skald_subscription s WHERE (s.is_prefix = 0 " \
+  "AND s.type = " type ") OR (s.is_prefix = 1 AND substr(" type ", 1, length(s.type)) = s.type))"
+// An event that is for subscribers alone is nothing to the relay.
+#define SKALD_LIVE_IF(local, owed) "CASE WHEN " local " = 1 OR " owed " = 0 THEN 1 ELSE 0 END"
 
 // Advisory locks share one space per database: this keeps ours apart.
 inline std::int64_t key_lock(std::string_view key) {

@@ -94,6 +94,24 @@ CREATE TABLE skald_blame (
   retry_at BIGINT, PRIMARY KEY (kind, id));
 )";
 
+// An entry's `owed` has a bit for each subscriber that is not known to have it. Null: nobody has looked yet who is to
+// have it (a program before this one wrote it); the relay does. `proof` has a line for each subscriber that has it.
+constexpr const char* kPost = R"(
+ALTER TABLE skald_outbox ADD COLUMN owed BIGINT;
+ALTER TABLE skald_outbox ADD COLUMN proof TEXT NOT NULL DEFAULT '';
+CREATE TABLE skald_database (one BIGINT PRIMARY KEY, id TEXT NOT NULL);
+CREATE TABLE skald_subscriber (name TEXT PRIMARY KEY, bit BIGINT NOT NULL UNIQUE, since BIGINT NOT NULL);
+CREATE TABLE skald_subscription (
+  subscriber TEXT NOT NULL, type TEXT NOT NULL, is_prefix BIGINT NOT NULL, mask BIGINT NOT NULL,
+  PRIMARY KEY (subscriber, type, is_prefix));
+CREATE TABLE skald_lane (
+  subscriber TEXT NOT NULL, partition BIGINT NOT NULL, number BIGINT NOT NULL, chain TEXT NOT NULL,
+  PRIMARY KEY (subscriber, partition));
+CREATE TABLE skald_landing (
+  sender TEXT NOT NULL, partition BIGINT NOT NULL, number BIGINT NOT NULL, chain TEXT NOT NULL, former TEXT NOT NULL,
+  ids TEXT NOT NULL, at BIGINT NOT NULL,  PRIMARY KEY (sender, partition));
+)";
+
 std::string history_schema(const std::string& numbered) {
   return "CREATE TABLE skald_history (seq " + numbered +
          ", saga_id TEXT NOT NULL, at BIGINT NOT NULL, operations TEXT NOT NULL);";
@@ -102,7 +120,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 10> steps = {
+  static const std::array<Migration, 11> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -137,7 +155,8 @@ std::span<const Migration> migrations() {
                 .sql = "CREATE TABLE skald_definition (type TEXT NOT NULL, version BIGINT NOT NULL, shape TEXT NOT "
                        "NULL, since BIGINT NOT NULL, PRIMARY KEY (type, version));",
                 .postgres_sql = ""},
-      Migration{.version = 10, .name = "what may have killed its worker", .sql = kBlame, .postgres_sql = ""}};
+      Migration{.version = 10, .name = "what may have killed its worker", .sql = kBlame, .postgres_sql = ""},
+      Migration{.version = 11, .name = "letters between services", .sql = kPost, .postgres_sql = ""}};
   return steps;
 }
 

@@ -1,0 +1,113 @@
+#include "post/reconciliation.h"
+
+#include "post/post_fixture.h"
+
+namespace skald::post {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+class ReconciliationTest : public PostTest {
+ protected:
+  // The receiver's database as it was before the letters of these events.
+  void restore_receiver(const std::string& ids, std::int64_t number, const std::string& chain) {
+    there_->change("DELETE FROM skald_outbox WHERE id IN (" + ids + ")");
+    there_->change("DELETE FROM skald_inbox WHERE event_id IN (" + ids + ")");
+    there_->change("UPDATE skald_landing SET ids = '[]', former = '', number = " + std::to_string(number) +
+                   ", chain = '" + chain + "'");
+  }
+  LanePlace receivers_place() {
+    return there_->db().read_result([](Transaction& tx) {
+      const Rows rows = tx.query("SELECT number, chain FROM skald_landing");
+      return LanePlace{rows.get<std::int64_t>(0, 0), rows.get<std::string>(0, 1)};
+    });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Databases, ReconciliationTest, kBothDatabases, name_of);
+
+TEST_P(ReconciliationTest, WhatARestoredReceiverHasLostIsSentAgainAndAPersonIsTold) {
+  emit("e1");
+  deliver_all();
+  const LanePlace backup = receivers_place();
+  emit("e2");
+  deliver_all();
+  emit("e3");
+  deliver_all();
+  restore_receiver("'e2', 'e3'", backup.number, backup.chain);
+  emit("e4");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1", "e2", "e3", "e2", "e3", "e4"));
+  EXPECT_EQ(owed(), 0);
+  ASSERT_THAT(alerts_, SizeIs(1));
+  EXPECT_THAT(alerts_[0], HasSubstr("2 events are sent again"));
+}
+
+TEST_P(ReconciliationTest, ARestoredReceiverIsNoticedWithoutAnythingNewToSend) {
+  emit("e1");
+  deliver_all();
+  restore_receiver("'e1'", 0, "");
+  pass(61s);
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1", "e1"));
+}
+
+// The numbers agree, and what stands behind them does not.
+TEST_P(ReconciliationTest, OtherLettersUnderTheSameNumberAreNoticedByTheChain) {
+  emit("e1");
+  deliver_all();
+  restore_receiver("'e1'", 1, "other");
+  emit("e2");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1", "e1", "e2"));
+  EXPECT_THAT(alerts_, SizeIs(1));
+}
+
+TEST_P(ReconciliationTest, ARestoredSenderSettlesWhatHasArrivedAndSendsNothingTwice) {
+  emit("e1");
+  deliver_all();
+  emit("e2");
+  deliver_all();
+  emit("e3");
+  deliver_all();
+  here_->change("UPDATE skald_lane SET number = 0, chain = ''");
+  here_->change("UPDATE skald_outbox SET owed = 1, status = 0, proof = ''");
+  begin_sender();
+  emit("e4");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1", "e2", "e3", "e4"));
+  EXPECT_EQ(owed(), 0);
+  ASSERT_THAT(alerts_, SizeIs(1));
+  EXPECT_THAT(alerts_[0], HasSubstr("3 had arrived"));
+}
+
+TEST_P(ReconciliationTest, AnAnswerWithEventsThatThisDatabaseNeverHadIsToldToAPerson) {
+  emit("e1");
+  run();
+  accept(take_sent().letter);
+  here_->change("DELETE FROM skald_outbox WHERE id = 'e1'");  // as a copy from before it has it
+  begin_sender();
+  emit("e2");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1", "e2"));
+  ASSERT_THAT(alerts_, SizeIs(1));
+  EXPECT_THAT(alerts_[0], HasSubstr("POST_STRANGE"));
+}
+
+TEST_P(ReconciliationTest, WhatTheReceiverMayHaveForgottenIsNotSentAgain) {
+  emit("e1");
+  deliver_all();
+  here_->change("UPDATE skald_outbox SET created_at = created_at - 900000000000");  // over ten days
+  restore_receiver("'e1'", 0, "");
+  emit("e2");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1", "e2"));
+  ASSERT_THAT(alerts_, SizeIs(1));
+  EXPECT_THAT(alerts_[0], HasSubstr("1 are too old"));
+}
+
+}  // namespace
+}  // namespace skald::post

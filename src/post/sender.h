@@ -1,0 +1,133 @@
+// Sends what is owed to other services: one letter at a time per lane (skald/post.h).
+//
+// A lane goes round: read its number and what is owed in it; send the letter; wait for the receipt; settle, in one
+// transaction with what other lanes settle and read. A lane's settling is committed before its next letter is read.
+//
+// | failure                            | what happens                                                       |
+// | no answer, or nobody is there       | the lane waits (50 ms to 5 s), reads anew, sends under the same number |
+// | this process dies                   | the next owner reads the stored number, and sends what is owed then |
+// | another worker has settled meanwhile | the number has moved: nothing is written, the lane is read anew    |
+// | the receiver's number does not fit  | reconciliation.h                                                   |
+// | an event was tampered with          | it is given to the relay, which makes a dead letter of it          |
+// | database unreachable                | nothing is lost; tried again after a pause                         |
+//
+// run_once() is called by one thread, everything else by any.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dead_letter/undertaker.h"
+#include "outbox/handling.h"
+#include "outbox/membership.h"
+#include "post/reconciliation.h"
+#include "skald/post.h"
+#include "store/tables/subscriber.h"
+
+namespace skald::post {
+
+class Sender {
+ public:
+  // What it is given outlives it.
+  Sender(Env env, Database& db, const outbox::Membership& membership, const outbox::Routing& routing,
+         const OutboxOptions& options, dead_letter::Alert alert);
+
+  // Before the first run_once(). Without a courier there is nothing to do.
+  void set_courier(Courier& courier) { courier_ = &courier; }
+  // Courier and engine agree by it that a receiver is there again, or that there is a new one.
+  void look_again() { looks_again_ = true; }
+
+  // At most one transaction; how long it has nothing to do, unless woken or answered.
+  Duration run_once();
+  // Something may be owed in these partitions, a bit each.
+  void wake(std::uint64_t partitions) { woken_.fetch_or(partitions); }
+  bool has_work() const { return woken_.load() != 0; }
+  // Letters that wait for their answer, or for their settling.
+  std::size_t under_way() const { return under_way_; }
+  // Sends no more; run_once() goes on with what is under way.
+  void drain() { draining_ = true; }
+
+  // Why nothing reaches each of those that nothing reaches.
+  std::map<std::string, std::string> troubles() const;
+
+ private:
+  using Row = tables::subscriber::Row;
+  using LaneId = std::pair<std::string, int>;  // subscriber, partition
+  struct Sending {
+    Entry entry;
+    std::optional<Span> span;
+  };
+  struct Lane {
+    enum class State { idle, sent, answered, reconciled };
+    State state = State::idle;
+    std::int64_t fence = 0;
+    bool is_wanted = true;       // something may be owed in it
+    bool is_in_doubt = false;    // the next letter may have been sent before, and its receiver may have died of it
+    std::int64_t number = 0;   // of the letter that was sent last
+    std::string former = {};
+    std::vector<std::string> ids = {};
+    Instant at{};                // when it was sent, or answered
+    Receipt receipt = {};
+    int failures = 0;
+    Instant not_before{};
+    std::size_t bytes = 0;
+    std::vector<Sending> traced = {};
+  };
+  // What one transaction does.
+  struct Round {
+    std::map<std::string, std::vector<tables::subscriber::Landed>> landed;
+    std::map<std::string, std::vector<int>> wanted;
+    std::map<std::string, std::vector<tables::subscriber::Ready>> ready;  // found
+  };
+
+  Duration step();
+  void find_subscribers();
+  void follow_membership();
+  void follow_wakes();
+  void compare_places();
+  Round plan_round();
+  bool settles_now() const;
+  void run(Round& round);
+  void after_settling(const Round& round);
+  void send(const Row& row, const tables::subscriber::Ready& ready);
+  void hear(const LaneId& id, std::int64_t number, Courier::Answer answer);
+  void pause(const LaneId& id, Lane& lane, std::string why);
+  void note_reached(const std::string& subscriber);
+  void note_strange(const LaneId& id, const Lane& lane, const Receipt& receipt);
+  void reconcile(const LaneId& id, const LanePlace& there);
+  bool go_on_reconciling();
+  void ask(const LaneId& id, Reconciliation& work);
+  void finish(const LaneId& id, const Reconciliation& work);
+  bool owns(Transaction& tx, const LaneId& id) const;
+  void count_under_way();
+  Duration idle_time() const;
+  const Row& row_of(const std::string& subscriber) const;
+
+  Env env_;
+  Database& db_;
+  const outbox::Membership& membership_;
+  const OutboxOptions& options_;
+  const outbox::Handling handling_;
+  dead_letter::Alert alert_;
+  Courier* courier_ = nullptr;
+
+  std::string own_id_;  // of the database
+  std::vector<Row> subscribers_;
+  Instant look_at_{};        // when to look for subscribers again
+  Instant compare_at_{};     // when to compare numbers again
+  std::shared_ptr<const outbox::Membership::View> view_;
+  std::map<LaneId, Lane> lanes_;
+  LaneId last_begun_;        // whose turn it is comes after it
+  std::map<LaneId, Reconciliation> reconciliations_;
+  int failures_ = 0;         // of the database, in a row
+  std::atomic<std::uint64_t> woken_{~std::uint64_t{0}};
+  std::atomic<std::size_t> under_way_{0};
+  std::atomic<bool> draining_{false}, looks_again_{false};
+  mutable std::mutex mutex_;  // guards troubles_
+  std::map<std::string, std::string> troubles_;
+};
+
+}  // namespace skald::post

@@ -1,0 +1,59 @@
+#include "runtime/posting.h"
+
+#include <utility>
+
+namespace skald::runtime {
+
+Posting::Posting(Env env, Database& db, const outbox::Membership& membership, const outbox::Routing& routing,
+                 const OutboxOptions& options, dead_letter::Alert alert)
+    : env_(env),
+      db_(db),
+      sender_(env, db, membership, routing, options, std::move(alert)),
+      loop_(
+          env, "post", [this] { return step(); },
+          [this](Duration longest, Wakeup& wakeup) {
+            const int wake[] = {wakeup.fd()};
+            courier_->poll(longest, wake);
+            wakeup.clear();
+          }) {}
+
+void Posting::set_courier(Courier& courier) {
+  courier_ = &courier;
+  sender_.set_courier(courier);
+}
+
+void Posting::start(bool works) {
+  for (const Subscriber& subscriber : configured_)
+    db_.write("subscribe", [&](Transaction& tx) { tables::subscriber::put(tx, subscriber); });
+  if (works && is_used()) loop_.start();
+}
+
+void Posting::stop(Instant end) {
+  sender_.drain();
+  Wakeup tick;
+  while (sender_.under_way() > 0 && env_.clock.steady() < end) {
+    loop_.wake();
+    tick.wait(10ms);
+  }
+  loop_.stop();
+}
+
+void Posting::wake(std::uint64_t partitions) noexcept {
+  if (!is_used() || partitions == 0) return;
+  sender_.wake(partitions);
+  loop_.wake();
+}
+
+void Posting::look_again() noexcept {
+  if (!is_used()) return;
+  sender_.look_again();
+  loop_.wake();
+}
+
+Duration Posting::step() {
+  const Duration idle = sender_.run_once();
+  up_ = !is_used() || courier_->is_up();
+  return idle;
+}
+
+}  // namespace skald::runtime

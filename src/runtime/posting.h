@@ -1,0 +1,45 @@
+// The thread that sends letters to other services, and those who want them.
+#pragma once
+
+#include <vector>
+
+#include "post/sender.h"
+#include "runtime/loop.h"
+
+namespace skald::runtime {
+
+class Posting {
+ public:
+  Posting(Env env, Database& db, const outbox::Membership& membership, const outbox::Routing& routing,
+          const OutboxOptions& options, dead_letter::Alert alert);
+
+  // Before start().
+  void set_courier(Courier& courier);
+  void add(Subscriber subscriber) { configured_.push_back(std::move(subscriber)); }
+
+  // Writes down who is configured; a thread only where it `works`.
+  void start(bool works);
+  // Sends no more, and waits until `end` for the answers to what is under way.
+  void stop(Instant end);
+
+  void wake(std::uint64_t partitions) noexcept;
+  // Other partitions are ours, or other subscribers are there.
+  void look_again() noexcept;
+  bool is_up() const { return up_; }
+  bool is_used() const { return courier_ != nullptr; }
+
+  post::Sender& sender() { return sender_; }
+  // One round, for who has no threads (steps.h); when it wants to be called again.
+  Duration step();
+
+ private:
+  Env env_;
+  Database& db_;
+  post::Sender sender_;
+  Courier* courier_ = nullptr;
+  std::vector<Subscriber> configured_;
+  std::atomic<bool> up_{true};
+  Loop loop_;
+};
+
+}  // namespace skald::runtime
