@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "skald/bus.h"
-#include "skald/json.h"
+#include "skald/subscriber.h"
 
 namespace skald {
 
@@ -60,12 +60,6 @@ struct Receipt {
 struct Inquiry {
   std::string sender;
   std::vector<std::string> ids = {};
-};
-// How far a lane is.
-struct LanePlace {
-  std::int64_t number = 0;
-  std::string chain = {};
-  bool operator==(const LanePlace&) const = default;
 };
 struct Knowledge {
   std::map<int, LanePlace> lasts;  // by partition; none: no letter has come
@@ -107,22 +101,5 @@ struct PostHandlers {
   std::function<std::vector<Receipt>(std::span<const Letter>)> accept;
   std::function<Knowledge(const Inquiry&)> answer;
 };
-
-// A service that wants events of this one.
-struct Subscriber {
-  std::string name;  // of the service
-  std::vector<std::string> types;  // "slot.reserve", or "slot.*"
-  enum class From { now, beginning } from = From::now;  // beginning: also what is still kept
-};
-
-struct SubscriberView {
-  std::string name;
-  std::vector<std::string> types;
-  std::int64_t owed = 0;  // events that it is not known to have
-  std::optional<Time> oldest;  // of those
-  Time since{};
-  std::string trouble;  // why nothing reaches it, as of its last answers; empty: all is well
-};
-BOOST_DESCRIBE_STRUCT(SubscriberView, (), (name, types, owed, oldest, since, trouble))
 
 }  // namespace skald

@@ -344,13 +344,7 @@ void Engine::land(std::span<const Message> messages) { threads_->lander_.land(me
 std::vector<Receipt> Engine::accept(std::span<const Letter> letters) { return threads_->lander_.accept(letters); }
 Knowledge Engine::answer(const Inquiry& inquiry) { return threads_->lander_.answer(inquiry); }
 
-std::vector<SubscriberView> Engine::subscribers() {
-  auto views = threads_->db_.read_result([](Transaction& tx) { return tables::subscriber::views(tx); });
-  const auto troubles = threads_->posting_.sender().troubles();
-  for (SubscriberView& view : views)
-    if (const auto trouble = troubles.find(view.name); trouble != troubles.end()) view.trouble = trouble->second;
-  return views;
-}
+std::vector<SubscriberView> Engine::subscribers() { return threads_->posting_.views(); }
 
 std::int64_t Engine::remove_subscriber(Transaction& tx, std::string_view name, std::string_view actor) {
   const std::int64_t owed = tables::subscriber::remove(tx, name);

@@ -50,6 +50,14 @@ void Posting::look_again() noexcept {
   loop_.wake();
 }
 
+std::vector<SubscriberView> Posting::views() const {
+  auto views = db_.read_result([](Transaction& tx) { return tables::subscriber::views(tx); });
+  const auto troubles = sender_.troubles();
+  for (SubscriberView& view : views)
+    if (const auto trouble = troubles.find(view.name); trouble != troubles.end()) view.trouble = trouble->second;
+  return views;
+}
+
 Duration Posting::step() {
   const Duration idle = sender_.run_once();
   up_ = !is_used() || courier_->is_up();

@@ -28,6 +28,7 @@ class Posting {
   bool is_up() const { return up_; }
   bool is_used() const { return courier_ != nullptr; }
 
+  std::vector<SubscriberView> views() const;
   post::Sender& sender() { return sender_; }
   // One round, for who has no threads (steps.h); when it wants to be called again.
   Duration step();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "skald/database.h"
-#include "skald/post.h"
+#include "skald/subscriber.h"
 
 namespace skald::tables::landing {
 

@@ -85,9 +85,10 @@ void owe_what_is_kept(Transaction& tx, const Row& row) {
       row.mask());
 }
 
-#define SKALD_SETTLED(table)                                                                                      \
-  "status = CASE WHEN " table "live = 0 AND " table "status = 0 AND (" table "owed & ~CAST($2 AS BIGINT)) = 0 THEN 3 ELSE " table \
-  "status END, owed = " table "owed & ~CAST($2 AS BIGINT), version = version + 1"
+#define SKALD_SETTLED(table)                                                       \
+  "status = CASE WHEN " table "live = 0 AND " table "status = 0 AND (" table       \
+  "owed & ~CAST($2 AS BIGINT)) = 0 THEN 3 ELSE " table "status END, owed = " table \
+  "owed & ~CAST($2 AS BIGINT), version = version + 1"
 
 constexpr std::string_view kSettle =
     "WITH moved AS (UPDATE skald_lane l SET number = w.number, chain = w.chain FROM unnest($3::bigint[], $4::bigint[], "

@@ -10,7 +10,7 @@
 
 #include "skald/database.h"
 #include "skald/entry.h"
-#include "skald/post.h"
+#include "skald/subscriber.h"
 
 namespace skald::tables::subscriber {
 

@@ -1,0 +1,130 @@
+// Letters over a real server.
+#include "bus/nats/nats_post.h"
+
+#include <gmock/gmock.h>
+
+#include <optional>
+
+#include "bus/nats/nats_fixture.h"
+
+namespace skald::test {
+namespace {
+
+using ::testing::ElementsAre;
+using Kind = Courier::Answer::Kind;
+
+class NatsPostTest : public ::testing::Test, protected Scene {
+ protected:
+  static NatsOptions at(const std::string& url) {
+    NatsOptions options;
+    options.urls = {url};
+    return options;
+  }
+  std::unique_ptr<NatsLetterbox> letterbox(std::uint64_t partitions = ~std::uint64_t{0}) {
+    auto made = std::make_unique<NatsLetterbox>(
+        env, at(url), service,
+        PostHandlers{.accept =
+                         [this](std::span<const Letter> letters) {
+                           std::vector<Receipt> out;
+                           for (const Letter& letter : letters) {
+                             landed.insert(landed.end(), letter.ids.begin(), letter.ids.end());
+                             out.push_back({Receipt::Kind::landed, letter.number, "", letter.former, letter.ids});
+                           }
+                           ++rounds;
+                           return out;
+                         },
+                     .answer = [](const Inquiry& inquiry) { return Knowledge{{{1, {5, "c"}}}, inquiry.ids, {}}; }});
+    made->set_partitions(partitions);
+    return made;
+  }
+  Letter letter(const std::string& id, const std::string& payload = "{}") const {
+    return {"db",
+            partition_of("k"),
+            1,
+            "",
+            false,
+            {id},
+            {{{.id = id, .type = "order.placed", .key = "k", .payload = payload}, "/order", clock.now(), 1, false}}};
+  }
+  // Asked until somebody listens there: the server has to hear of a subscription first.
+  Courier::Answer send(const Letter& one, Inlet* box) {
+    for (;;) {
+      std::optional<Courier::Answer> answer;
+      courier.send(service, one, [&](Courier::Answer got) { answer = std::move(got); });
+      while (!answer) {
+        courier.poll(1ms);
+        if (box != nullptr) box->poll(1ms);
+      }
+      if (answer->kind != Kind::nobody || box == nullptr) return *answer;
+    }
+  }
+
+  const std::string url = shared_nats_url();
+  const std::string service = unused_topic();
+  std::vector<std::string> landed;
+  int rounds = 0;
+  NatsCourier courier{env, at(url)};
+};
+
+TEST_F(NatsPostTest, ALetterIsAnsweredByWhoHasItsPartition) {
+  const auto box = letterbox();
+  const auto answer = send(letter("e1"), box.get());
+  ASSERT_EQ(answer.kind, Kind::receipt);
+  EXPECT_THAT(answer.receipt.ids, ElementsAre("e1"));
+  EXPECT_THAT(landed, ElementsAre("e1"));
+}
+
+TEST_F(NatsPostTest, WhereNobodyHasThePartitionTheAnswerIsNobody) {
+  const auto box = letterbox(~(std::uint64_t{1} << partition_of("k")));
+  while (!box->is_up() || !courier.is_up()) {
+    box->poll(1ms);
+    courier.poll(1ms);
+  }
+  EXPECT_EQ(send(letter("e1"), nullptr).kind, Kind::nobody);
+}
+
+TEST_F(NatsPostTest, APartitionThatIsGivenAwayIsNoLongerAnsweredFor) {
+  const auto box = letterbox();
+  send(letter("e1"), box.get());
+  box->set_partitions(0);
+  Courier::Answer answer{Kind::receipt};
+  while (answer.kind != Kind::nobody) answer = send(letter("e2"), nullptr);  // until the server has heard of it
+  EXPECT_EQ(answer.kind, Kind::nobody);
+}
+
+TEST_F(NatsPostTest, AQuestionIsAnswered) {
+  const auto box = letterbox();
+  std::optional<Knowledge> knowledge;
+  while (!knowledge) {
+    bool told = false;
+    courier.ask(service, {"db", {"a"}}, [&](std::optional<Knowledge> got) {
+      knowledge = std::move(got);
+      told = true;
+    });
+    while (!told) {
+      courier.poll(1ms);
+      box->poll(1ms);
+    }
+  }
+  EXPECT_EQ(knowledge->lasts.at(1).number, 5);
+  EXPECT_THAT(knowledge->ids, ElementsAre("a"));
+}
+
+TEST_F(NatsPostTest, AnEventThatTheServerDoesNotTakeIsToldOfAndNotLost) {
+  const auto box = letterbox();
+  send(letter("e1"), box.get());
+  const auto answer = send(letter("large", "\"" + std::string(2'000'000, 'x') + "\""), box.get());
+  EXPECT_EQ(answer.kind, Kind::refused);
+  EXPECT_THAT(answer.why, ::testing::HasSubstr("max_payload"));
+}
+
+TEST_F(NatsPostTest, WithoutAServerTheAnswerIsNobodyAtOnce) {
+  NatsCourier lost(env, at("nats://127.0.0.1:1"));
+  std::optional<Courier::Answer> answer;
+  lost.send(service, letter("e1"), [&](Courier::Answer got) { answer = std::move(got); });
+  while (!answer) lost.poll(1ms);
+  EXPECT_EQ(answer->kind, Kind::nobody);
+}
+
+}  // namespace
+}  // namespace skald::test
