@@ -1,6 +1,9 @@
 #include "store/postgres/connection.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -24,27 +27,53 @@ std::string field(const PGresult* result, int code) { return one_line(PQresultEr
 Failed failure_of(const PGresult* result, std::size_t index) {
   Failed failed{Failure::sql_error, field(result, PG_DIAG_SQLSTATE), field(result, PG_DIAG_MESSAGE_PRIMARY), index};
   failed.kind = classify(failed.sqlstate);
+  if (failed.sqlstate != "0A000") return failed;
+  const std::string source = field(result, PG_DIAG_SOURCE_FUNCTION);
   // A table has changed under a kept statement: a new session prepares it anew.
-  if (failed.sqlstate == "0A000" && field(result, PG_DIAG_SOURCE_FUNCTION) == "RevalidateCachedQuery")
-    failed.kind = Failure::connection_lost;
+  if (source == "RevalidateCachedQuery") failed.kind = Failure::connection_lost;
+  // BEGIN READ WRITE on a standby.
+  if (source == "call_bool_check_hook") failed.kind = Failure::write_in_read;
   return failed;
 }
 
 }  // namespace
 
+SessionSocket::SessionSocket(int socket) : own_(fcntl(socket, F_DUPFD_CLOEXEC, 0)) {
+  if (own_ < 0) throw Unavailable("NO_DESCRIPTOR", "the process has no file descriptor left: raise its limit");
+}
+
+SessionSocket::~SessionSocket() { close(own_); }
+
+void SessionSocket::shut() const { shutdown(own_, SHUT_RDWR); }
+
 Connection::Connection(const ConnectSettings& settings, BeforeStatement before_statement) {
-  connection_.reset(PQconnectdbParams(settings.keywords().data(), settings.values().data(), 0));
+  connection_.reset(settings.connect());
   if (PQstatus(connection_.get()) != CONNECTION_OK)
     throw Unavailable("CONNECT_FAILED", "cannot connect to PostgreSQL, see that it runs and takes this user: " +
                                             one_line(PQerrorMessage(connection_.get())));
-  PQsetNoticeReceiver(connection_.get(), [](void*, const PGresult*) {}, nullptr);
+  PQsetNoticeReceiver(connection_.get(), &Connection::hear, this);
   PQenterPipelineMode(connection_.get());
+  socket_ = std::make_shared<const SessionSocket>(PQsocket(connection_.get()));
+  meet_server(settings);
+  before_statement_ = std::move(before_statement);
+}
+
+void Connection::meet_server(const ConnectSettings& settings) {
   add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint, " SKALD_SERVER_RUN
       " FROM pg_stat_activity WHERE pid = pg_backend_pid()");
   if (const auto failed = exchange()) raise(*failed);
   session_ = {PQbackendPID(connection_.get()), std::string(value(0, 0))};
   server_run_ = value(0, 1);
-  before_statement_ = std::move(before_statement);
+  std::from_chars(server_run_.data(), server_run_.data() + server_run_.find(' '), timeline_, 16);
+  if (!settings.accept(connection_.get(), timeline_))
+    throw Unavailable("CONNECT_FAILED",
+                      "this PostgreSQL was a primary until a standby was promoted in its place, fence it (stop it for "
+                      "good); where the database was replaced on purpose, restart this program");
+}
+
+void Connection::hear(void* connection, const PGresult* notice) {
+  if (field(notice, PG_DIAG_SOURCE_FUNCTION) == "SyncRepWaitForLSN")
+    static_cast<Connection*>(connection)->unreplicated_ = true;
 }
 
 Connection::Statement& Connection::statement(std::string_view sql) {
@@ -139,7 +168,7 @@ bool Connection::await_answer() {
   return true;
 }
 
-std::optional<Failed> Connection::exchange() {
+std::optional<Failed> Connection::exchange(Access access) {
   if (!answers_.empty() && !broken_) receive(answers_.size());
   results_.clear();
   results_.resize(batch_.size());
@@ -151,6 +180,14 @@ std::optional<Failed> Connection::exchange() {
     const std::size_t awaited = answers_.size();
     if (follower && !(send(*follower, batch_.size()) && sync(batch_.size()))) failed = lost(0);
     else failed = receive(awaited);
+  }
+  if (failed && failed->kind == Failure::write_in_read && access == Access::write) {
+    failed->kind = Failure::connection_lost;
+    broken_ = true;
+  }
+  if (!failed && unreplicated_) {
+    failed = Failed{Failure::connection_lost, "01000", "somebody cancelled the wait for a standby", batch_.size()};
+    broken_ = true;
   }
   parameters_.truncate(0);
   batch_.clear();

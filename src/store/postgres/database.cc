@@ -31,7 +31,11 @@ struct Entered {
 }  // namespace
 
 PostgresDatabase::PostgresDatabase(Env env, PostgresOptions options)
-    : env_(env), options_(std::move(options)), pool_(options_), announcer_(env, options_) {}
+    : env_(env),
+      options_(std::move(options)),
+      settings_(options_),
+      pool_(options_, settings_),
+      announcer_(env, settings_) {}
 
 void PostgresDatabase::write(std::string_view name, const Body& body) {
   // The server ends each statement itself before that.
@@ -139,7 +143,10 @@ bool PostgresDatabase::run_read(const Body& body, Chances& chances) {
 Rows PostgresDatabase::run_alone(std::string_view sql, std::span<const Param> params) {
   std::lock_guard lock(alone_mutex_);
   if (alone_ == nullptr || !alone_->usable()) {
-    alone_ = std::make_unique<Connection>(ConnectSettings(options_), options_.before_statement);
+    alone_.reset();
+    alone_ = std::make_unique<Connection>(settings_, options_.before_statement);
+    alone_->limit_silence(options_.silence_beyond_statement);
+    pool_.leave_old_primary();
     if (options_.on_connect) options_.on_connect(static_cast<int>(alone_->session().pid));
   }
   alone_->add(sql, params);
@@ -165,10 +172,11 @@ void PostgresDatabase::migrate(std::string_view component, std::span<const Migra
   write_patiently("migrate", body, kMigrationSilenceMax);
 }
 
-std::unique_ptr<Listener> PostgresDatabase::listen() { return std::make_unique<PostgresListener>(env_, options_); }
+std::unique_ptr<Listener> PostgresDatabase::listen() { return std::make_unique<PostgresListener>(env_, settings_); }
 
 bool PostgresDatabase::end_sessions(std::span<const Session> sessions) {
-  return postgres::end_sessions(pool_, sessions);
+  const Pool::Lease lease = pool_.acquire();
+  return postgres::end_sessions(*lease, sessions);
 }
 
 }  // namespace skald::postgres

@@ -67,10 +67,12 @@ class PostgresDatabase final : public Database {
 
   const Env env_;
   const PostgresOptions options_;
+  const ConnectSettings settings_;
   std::atomic<CommitHook*> hook_ = nullptr;
   Pool pool_;
   Announcer announcer_;
-  // Apart from the pool: a heartbeat must not wait behind busy handlers.
+  // Apart from the pool: a heartbeat must not wait behind busy handlers. It is also the first to notice a server that
+  // has stopped answering.
   std::mutex alone_mutex_;
   std::unique_ptr<Connection> alone_;
 };

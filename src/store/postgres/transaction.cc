@@ -70,7 +70,7 @@ void PostgresTransaction::note_savepoints(std::size_t succeeded) {
 
 void PostgresTransaction::exchange() {
   const std::size_t count = connection_.batch_size();
-  failure_ = connection_.exchange();
+  failure_ = connection_.exchange(mode_ == Mode::write ? Connection::Access::write : Connection::Access::read);
   note_savepoints(failure_ ? failure_->index : count);
   if (stage_ == Stage::waiting) stage_ = Stage::open;
   if (const auto noted = std::exchange(note_index_, std::nullopt); noted && (!failure_ || failure_->index > *noted))
