@@ -20,7 +20,8 @@ ReplicatedPostgres::ReplicatedPostgres(Commits commits) {
   const fs::perms reachable = fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                               fs::perms::others_read | fs::perms::others_exec;
   fs::permissions(folder_.path(), reachable);  // PostgreSQL may run as a user of its own
-  std::string ends = "cat >/dev/null";
+  // Whoever ends the test by a signal to all of its group must not end the guard.
+  std::string ends = "trap '' INT TERM HUP; cat >/dev/null";
   for (const Server server : {Server::first, Server::second}) {
     fs::create_directory(folder(server));
     ends += "; " + script() + "signal " + folder(server) + " KILL";

@@ -44,12 +44,16 @@ class StoreFailover : public testing::Test {
     FailoverLoad::put(tx, id);
     tx.witness("SELECT 1 FROM item WHERE id = $1", id);
   }
-  // Returns when sessions of the first server wait for the standby: so many of those that ask for that.
-  void await_waiting_for_standby(const std::string& query, int sessions) {
-    const auto watcher = open(servers_.first_url());
-    const char* waiting =
-        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND strpos(query, $1) > 0";
-    while (watcher->query_alone(waiting, query).get<int>(0, 0) != sessions) {}
+  // How many sessions wait for the standby with such a statement.
+  static int waiting(Database& first, const std::string& statement) {
+    return first
+        .query_alone("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND strpos(query, $1) > 0",
+                     statement)
+        .get<int>(0, 0);
+  }
+  void await_waiting_commits(int sessions) {
+    const auto first = open(servers_.first_url());
+    while (waiting(*first, "COMMIT") != sessions) {}
   }
   // What is on the disk of the second server is all that is left.
   void fail_over_to_what_the_standby_has() {
@@ -148,7 +152,8 @@ TEST_F(StoreFailover, ACommitThatTheStandbyHasNotIsNotAcknowledged) {
     db->write("in doubt", [](Transaction& tx) { FailoverLoad::put_witnessed(tx, "doubtful"); });
   });
   const auto local = open(servers_.first_url());
-  while (rows(*local, "doubtful") == 0) {}
+  // It looks whether its commit is there, and then whether the standby has it.
+  while (writer.wait_for(0s) != std::future_status::ready && waiting(*local, "pg_logical_emit_message") == 0) {}
   fail_over_to_what_the_standby_has();
   writer.get();
   EXPECT_EQ(rows(*open(servers_.second_url()), "doubtful"), 1);
@@ -159,10 +164,10 @@ TEST_F(StoreFailover, ACommitWhoseWaitForTheStandbyIsCancelledIsNotAcknowledged)
   servers_.kill(Server::second);
   auto writer = std::async(std::launch::async,
                            [&] { db->write("cancelled", [](Transaction& tx) { put_with_both(tx, "cancelled"); }); });
-  await_waiting_for_standby("COMMIT", 1);
+  await_waiting_commits(1);
   open(servers_.first_url())
       ->query_alone("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
-  await_waiting_for_standby("COMMIT", 0);
+  await_waiting_commits(0);
   fail_over_to_what_the_standby_has();
   writer.get();
   EXPECT_EQ(rows(*open(servers_.second_url()), "cancelled"), 1);
@@ -187,7 +192,7 @@ class AnIdGivenAgain : public StoreFailover {
         put(tx, "lost");
       });
     });
-    await_waiting_for_standby("COMMIT", 1);
+    await_waiting_commits(1);
     fail_over_to_what_the_standby_has();
     writer.get();
   }

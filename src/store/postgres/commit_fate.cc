@@ -30,10 +30,17 @@ Answer ask(Connection& connection, const LostCommit& lost, bool pause_first) {
 
 Answer look_for(Connection& connection, const LostCommit& lost) {
   if (!end_sessions(connection, std::span(&lost.session, 1))) return Answer::in_progress;
+  connection.add("BEGIN");
+  connection.add_local_settings();
+  const std::size_t index = connection.batch_size();
   const Param params[] = {std::string_view(lost.witness.id)};
   connection.add(lost.witness.sql, params);
-  if (connection.exchange()) return Answer::none;
-  return connection.take_rows(0).empty() ? Answer::aborted : Answer::committed;
+  connection.add("COMMIT");
+  if (connection.exchange()) {
+    connection.abandon();
+    return Answer::none;
+  }
+  return connection.take_rows(index).empty() ? Answer::aborted : Answer::committed;
 }
 
 // What a primary has committed can be seen there before its synchronous standbys have it, once the session that

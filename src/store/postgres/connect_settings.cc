@@ -34,12 +34,13 @@ PGconn* open_by(PGconn* (*open)(const char* const*, const char* const*, int),
 
 }  // namespace
 
-ConnectSettings::ConnectSettings(const PostgresOptions& options) {
+ConnectSettings::ConnectSettings(const PostgresOptions& options, Route route) : route_(route) {
   // A peer that vanishes without a word is noticed in seconds, not in hours.
   settings_ = {{"connect_timeout", "5"},     {"tcp_user_timeout", "10000"}, {"keepalives_idle", "5"},
                {"keepalives_interval", "2"}, {"keepalives_count", "3"},     {"target_session_attrs", "read-write"}};
-  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(
-      PQconninfoParse(options.url.c_str(), nullptr), PQconninfoFree);
+  const std::string& url = route == Route::session && !options.listen_url.empty() ? options.listen_url : options.url;
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(PQconninfoParse(url.c_str(), nullptr),
+                                                                              PQconninfoFree);
   if (parsed == nullptr)
     throw Invalid("BAD_DATABASE_URL", "the database URL cannot be read: write postgresql://user@host:port/database");
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option)
@@ -57,7 +58,7 @@ ConnectSettings::ConnectSettings(const PostgresOptions& options) {
   set("lock_timeout", milliseconds(options.lock_timeout));
   set("statement_timeout", milliseconds(options.statement_timeout));
   set("idle_in_transaction_session_timeout", milliseconds(options.idle_in_transaction_timeout));
-  set("default_transaction_isolation", "read\\ committed");
+  if (route == Route::session) set("default_transaction_isolation", "read\\ committed");  // BEGIN says it as well
 }
 
 // Lists that do not fit together are left to libpq, which says what is wrong with them.
@@ -72,6 +73,11 @@ void ConnectSettings::read_hosts() {
 }
 
 void ConnectSettings::set(std::string_view parameter, std::string_view value) {
+  if (route_ == Route::pooled) {
+    local_names_.emplace_back(parameter);
+    local_values_.emplace_back(value);
+    return;
+  }
   std::string& options = settings_["options"];
   if (!options.empty()) options += ' ';
   options.append("-c ").append(parameter).append("=").append(value);

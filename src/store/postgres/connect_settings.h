@@ -26,14 +26,22 @@ namespace skald::postgres {
 // Counts up with every promotion of a standby.
 using Timeline = std::uint32_t;
 
+// session: to the server itself. pooled: through a pooler, which may give each transaction another session.
+enum class Route { session, pooled };
+
 class ConnectSettings {
  public:
   // Throws Invalid (BAD_DATABASE_URL); its text never holds the URL, which may
   // hold a password.
-  explicit ConnectSettings(const PostgresOptions& options);
+  explicit ConnectSettings(const PostgresOptions& options, Route route = Route::session);
 
   // Adds a run-time parameter of the server ("synchronous_commit", "off").
   void set(std::string_view parameter, std::string_view value);
+
+  Route route() const { return route_; }
+  // What each transaction has to set by itself, because the session is not ours.
+  const std::vector<std::string>& local_names() const { return local_names_; }
+  const std::vector<std::string>& local_values() const { return local_values_; }
 
   // As PQconnectdbParams and PQconnectStartParams do it.
   PGconn* connect() const;
@@ -58,7 +66,9 @@ class ConnectSettings {
   void read_hosts();
   std::map<std::string, std::string> settings_from_first() const;
 
+  Route route_;
   std::map<std::string, std::string> settings_;
+  std::vector<std::string> local_names_, local_values_;
   std::vector<Host> hosts_;  // where there are several
   std::shared_ptr<Learnt> learnt_ = std::make_shared<Learnt>();
 };

@@ -36,6 +36,15 @@ Failed failure_of(const PGresult* result, std::size_t index) {
   return failed;
 }
 
+// Of PgBouncer, which knows few settings; where it was told to ignore ours, the number of the session tells.
+constexpr std::string_view kPoolersRefusal = "unsupported startup parameter";
+
+[[noreturn]] void refuse_pooler() {
+  throw Invalid("POOLER_IN_FRONT",
+                "a pooler (PgBouncer) stands between this program and PostgreSQL: set postgres.listen to a URL that "
+                "leads to the server itself, past it");
+}
+
 }  // namespace
 
 SessionSocket::SessionSocket(int socket) : own_(fcntl(socket, F_DUPFD_CLOEXEC, 0)) {
@@ -46,23 +55,30 @@ SessionSocket::~SessionSocket() { close(own_); }
 
 void SessionSocket::shut() const { shutdown(own_, SHUT_RDWR); }
 
-Connection::Connection(const ConnectSettings& settings, BeforeStatement before_statement) {
-  connection_.reset(settings.connect());
-  if (PQstatus(connection_.get()) != CONNECTION_OK)
-    throw Unavailable("CONNECT_FAILED", "cannot connect to PostgreSQL, see that it runs and takes this user: " +
-                                            one_line(PQerrorMessage(connection_.get())));
+Connection::Connection(const ConnectSettings& settings, BeforeStatement before_statement)
+    : connection_(settings.connect()),
+      route_(settings.route()),
+      local_names_(settings.local_names()),
+      local_values_(settings.local_values()) {
+  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+    const std::string cause = one_line(PQerrorMessage(connection_.get()));
+    if (!pooled() && cause.find(kPoolersRefusal) != cause.npos) refuse_pooler();
+    throw Unavailable("CONNECT_FAILED", "cannot connect to PostgreSQL, see that it runs and takes this user: " + cause);
+  }
   PQsetNoticeReceiver(connection_.get(), &Connection::hear, this);
   PQenterPipelineMode(connection_.get());
   socket_ = std::make_shared<const SessionSocket>(PQsocket(connection_.get()));
-  meet_server(settings);
+  if (!pooled()) meet_server(settings);
   before_statement_ = std::move(before_statement);
 }
 
 void Connection::meet_server(const ConnectSettings& settings) {
   add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint, " SKALD_SERVER_RUN
-      " FROM pg_stat_activity WHERE pid = pg_backend_pid()");
+      ", pid FROM pg_stat_activity WHERE pid = pg_backend_pid()");
   if (const auto failed = exchange()) raise(*failed);
-  session_ = {PQbackendPID(connection_.get()), std::string(value(0, 0))};
+  const int pid = PQbackendPID(connection_.get());
+  if (value(0, 2) != std::to_string(pid)) refuse_pooler();
+  session_ = {pid, std::string(value(0, 0))};
   server_run_ = value(0, 1);
   std::from_chars(server_run_.data(), server_run_.data() + server_run_.find(' '), timeline_, 16);
   if (!settings.accept(connection_.get(), timeline_))
@@ -91,6 +107,13 @@ void Connection::add(std::string_view sql, std::span<const Param> params) {
   batch_.push_back({&statement(sql), first, params.size()});
 }
 
+void Connection::add_local_settings() {
+  if (!pooled()) return;
+  const Param params[] = {local_names_, local_values_};
+  add("SELECT count(set_config(name, value, true)) FROM unnest($1::text[], $2::text[]) AS wanted (name, value)",
+      params);
+}
+
 void Connection::truncate(std::size_t count) {
   if (count >= batch_.size()) return;
   parameters_.truncate(batch_[count].first_param);
@@ -115,6 +138,11 @@ void Connection::follow_with(std::string_view sql, std::span<const Param> params
 bool Connection::send(const Item& item, std::size_t index) {
   Statement& statement = *item.statement;
   PGconn* connection = connection_.get();
+  if (pooled()) {
+    answers_.push_back({Answer::Kind::result, index, nullptr, {}});
+    return PQsendQueryParams(connection, statement.sql.c_str(), static_cast<int>(item.params), nullptr,
+                             parameters_.pointers(item.first_param, item.params), nullptr, nullptr, 0) != 0;
+  }
   if (!statement.sent) {
     if (PQsendPrepare(connection, statement.name.c_str(), statement.sql.c_str(), 0, nullptr) == 0) return false;
     statement.sent = true;
@@ -202,6 +230,7 @@ void Connection::dispatch() {
 }
 
 void Connection::renew_plans() {
+  if (pooled()) return;
   if (before_statement_) return;  // whoever watches decides what happens here, statement by statement
   if (++transactions_ < kPlansRenewedFirst || !std::has_single_bit(transactions_) || broken_ || !batch_.empty()) return;
   add("DISCARD PLANS");

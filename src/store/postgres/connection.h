@@ -1,6 +1,6 @@
 // One session with PostgreSQL, always in pipeline mode: statements are added to a
 // batch, which travels in one round trip. Each is prepared once and kept by its
-// text. Knows nothing of transactions. Not thread safe.
+// text, unless a pooler stands in front: there each is new. Knows nothing of transactions. Not thread safe.
 #pragma once
 
 #include <libpq-fe.h>
@@ -45,7 +45,8 @@ class Connection {
  public:
   using BeforeStatement = std::function<void(std::string_view sql)>;
 
-  // Throws Unavailable (CONNECT_FAILED), also where the server is a primary that has been replaced.
+  // Throws Unavailable (CONNECT_FAILED), also where the server is a primary that has been replaced;
+  // Invalid (POOLER_IN_FRONT) where it is to be a session and is none.
   Connection(const ConnectSettings& settings, BeforeStatement before_statement);
 
   // How long the server may be silent with answers owed, before the session counts
@@ -55,6 +56,9 @@ class Connection {
   // Adds a statement to the batch; copies what it needs. Sends nothing.
   void add(std::string_view sql, std::span<const Param> params = {});
   std::size_t batch_size() const { return batch_.size(); }
+  // Behind BEGIN: what the session would have set, were it ours.
+  void add_local_settings();
+  bool pooled() const { return route_ == Route::pooled; }
   // Forgets the statements from the one with index `count` on.
   void truncate(std::size_t count);
 
@@ -138,8 +142,10 @@ class Connection {
   void forget_oldest();
 
   std::unique_ptr<PGconn, Finish> connection_;
+  Route route_;
+  std::vector<std::string> local_names_, local_values_;
   BeforeStatement before_statement_;
-  Database::Session session_;
+  Database::Session session_{};  // stays empty behind a pooler, as do the two that follow
   std::string server_run_;
   Timeline timeline_ = 0;
   std::shared_ptr<const SessionSocket> socket_;

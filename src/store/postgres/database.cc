@@ -34,8 +34,17 @@ PostgresDatabase::PostgresDatabase(Env env, PostgresOptions options)
     : env_(env),
       options_(std::move(options)),
       settings_(options_),
-      pool_(options_, settings_),
-      announcer_(env, settings_) {}
+      pool_(options_, pooled() ? ConnectSettings(options_, Route::pooled) : settings_),
+      announcer_(env, settings_) {
+  if (pooled()) must_lead_to_one_database();
+}
+
+void PostgresDatabase::must_lead_to_one_database() {
+  const char* which = "SELECT current_database() || ' ' || system_identifier FROM pg_control_system()";
+  const auto pooled = read_result([&](Transaction& tx) { return tx.query(which).get<std::string>(0, 0); });
+  if (query_alone(which).get<std::string>(0, 0) != pooled)
+    throw Invalid("BAD_LISTEN_URL", "postgres.listen leads to another database than db: both must name the same one");
+}
 
 void PostgresDatabase::write(std::string_view name, const Body& body) {
   // The server ends each statement itself before that.
@@ -108,6 +117,7 @@ PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, con
 
 // The partitions that others hear of with the commit itself.
 std::vector<int> PostgresDatabase::tell_along(PostgresTransaction& tx) {
+  if (pooled()) return {};  // announced from a session of ours
   News news = required_hook(hook_).news_for_others(tx.emitted());
   if (news.partitions.empty()) return {};
   std::string payload = announcer_.claim_alone(news.partitions);

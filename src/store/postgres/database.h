@@ -61,6 +61,8 @@ class PostgresDatabase final : public Database {
   Outcome run_write(std::string_view name, const Body& body, Chances& chances, Sequel& sequel, std::vector<int>& told,
                     LostCommit& lost, Duration silence_max);
   std::vector<int> tell_along(PostgresTransaction& tx);
+  bool pooled() const { return !options_.listen_url.empty(); }
+  void must_lead_to_one_database();
   void write_patiently(std::string_view name, const Body& body, Duration silence_max);
   bool run_read(const Body& body, Chances& chances);
   void note_retry(std::string_view name, const Failed& failed) const;

@@ -38,7 +38,7 @@ void Pool::prepare(Slot& slot) {
   slot.connection.reset();
   auto connection = std::make_unique<Connection>(settings_, options_.before_statement);
   slot.connection = std::move(connection);
-  {
+  if (!slot.connection->pooled()) {
     std::lock_guard lock(mutex_);
     slot.open = Open{slot.connection->session(), slot.connection->timeline(), slot.connection->socket()};
   }
