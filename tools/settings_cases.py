@@ -208,7 +208,7 @@ def postgres_listen(given):
     if given.way == "none":
         return server.process.poll() is not None
     status, said = server.ended()
-    return status == 2 and "leads to another database" in said
+    return status == 1 and "leads to another database" in said
 
 
 @case("postgres.transaction_timeout", "1s")

@@ -32,7 +32,7 @@ if ((EUID == 0)); then
   as_owner=(setpriv --reuid postgres --regid postgres --clear-groups)
 fi
 bouncer=
-trap '[[ -z $bouncer ]] || kill -KILL "$bouncer"; rm -rf "$dir"' EXIT
+trap '[[ -z $bouncer ]] || { kill -KILL "$bouncer"; wait "$bouncer"; } 2>/dev/null || true; rm -rf "$dir"' EXIT
 ${as_owner[@]+"${as_owner[@]}"} /usr/sbin/pgbouncer "$dir/pgbouncer.ini" &>"$dir/log" &
 bouncer=$!
 until grep -q 'process up' "$dir/log"; do
