@@ -77,6 +77,10 @@ class OrderFailover : public testing::Test {
     scene_.behave({.latency_ms = 20});
   }
 
+  void promote() {
+    servers_.promote();
+    db_ = open_postgres({*clock_, *random_, silent_observer()}, {.url = servers_.second_url(), .connections = 1});
+  }
   std::int64_t number(std::string_view sql) { return db_->query_alone(sql).get<std::int64_t>(0, 0); }
 
   void expect_all_came_to_one_end(const std::set<std::string>& orders) {
@@ -103,15 +107,14 @@ class OrderFailover : public testing::Test {
   std::vector<std::unique_ptr<crash::ServedProcess>> processes_;
   std::unique_ptr<Clock> clock_ = system_clock();
   std::unique_ptr<Random> random_ = system_random();
-  std::unique_ptr<Database> db_ =
-      open_postgres({*clock_, *random_, silent_observer()}, {.url = servers_.url(), .connections = 1});
+  std::unique_ptr<Database> db_;  // the new primary
 };
 
 TEST_F(OrderFailover, OrdersGoOnWhereThePrimaryDies) {
   Customers customers(processes_, 6);
   customers.await_orders(100);
   servers_.kill(Server::first);
-  servers_.promote();
+  promote();
   customers.await_orders(100);
   expect_all_came_to_one_end(customers.stop());
   expect_work_is_shared();
@@ -121,7 +124,7 @@ TEST_F(OrderFailover, OrdersGoOnWhereThePrimaryStopsAndComesBack) {
   Customers customers(processes_, 6);
   customers.await_orders(100);
   servers_.freeze(Server::first);
-  servers_.promote();
+  promote();
   customers.await_orders(50);
   servers_.wake(Server::first);
   customers.await_orders(50);
