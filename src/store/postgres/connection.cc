@@ -81,6 +81,7 @@ void Connection::meet_server(const ConnectSettings& settings) {
   session_ = {pid, std::string(value(0, 0))};
   server_run_ = value(0, 1);
   std::from_chars(server_run_.data(), server_run_.data() + server_run_.find(' '), timeline_, 16);
+  prepares_ = true;
   if (!settings.accept(connection_.get(), timeline_))
     throw Unavailable("CONNECT_FAILED",
                       "this PostgreSQL was a primary until a standby was promoted in its place, fence it (stop it for "
@@ -138,7 +139,7 @@ void Connection::follow_with(std::string_view sql, std::span<const Param> params
 bool Connection::send(const Item& item, std::size_t index) {
   Statement& statement = *item.statement;
   PGconn* connection = connection_.get();
-  if (pooled()) {
+  if (!prepares_) {
     answers_.push_back({Answer::Kind::result, index, nullptr, {}});
     return PQsendQueryParams(connection, statement.sql.c_str(), static_cast<int>(item.params), nullptr,
                              parameters_.pointers(item.first_param, item.params), nullptr, nullptr, 0) != 0;

@@ -150,6 +150,7 @@ class Connection {
   Timeline timeline_ = 0;
   std::shared_ptr<const SessionSocket> socket_;
   bool unreplicated_ = false;  // somebody cancelled a COMMIT's wait for the synchronous standbys
+  bool prepares_ = false;  // once the session is known to be ours
   bool broken_ = false;
   bool silent_ = false;
   Duration silence_max_ = 5s;
