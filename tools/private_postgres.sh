@@ -5,6 +5,11 @@
 #                                         prints the URL; DIR exists, and is empty or was
 #                                         stopped: then it is on the same port again
 #   tools/private_postgres.sh stop DIR    at once, without a clean shutdown
+#   tools/private_postgres.sh standby DIR OF [SETTING=VALUE...]
+#                                         as start, but a streaming standby of the server in OF, by the name "standby"
+#   tools/private_postgres.sh promote DIR returns when it is a primary
+#   tools/private_postgres.sh signal DIR STOP|CONT|KILL
+#                                         to all processes of the server at once
 # PostgreSQL refuses to run as root: root runs it as the user postgres, who must
 # be able to reach DIR. The log is DIR/log.
 set -euo pipefail
@@ -47,12 +52,42 @@ start() {
   return 1
 }
 
+runs() { [[ -f $dir/data/postmaster.pid && -d /proc/$(head -n 1 "$dir/data/postmaster.pid") ]]; }
+
 stop() {
   cd "$dir"
-  if [[ -f $dir/data/postmaster.pid ]]; then as_owner "$bin/pg_ctl" -D "$dir/data" -m immediate -w stop >&2; fi
+  if runs; then as_owner "$bin/pg_ctl" -D "$dir/data" -m immediate -w stop >&2; fi
+}
+
+standby() {
+  local of
+  of=$(readlink -f "${settings[0]:?the directory of its primary}")
+  settings=("${settings[@]:1}")
+  if ((EUID == 0)); then chown postgres "$dir"; fi
+  cd "$dir"
+  as_owner "$bin/pg_basebackup" -D "$dir/data" -R -c fast --no-sync \
+    -d "host=127.0.0.1 port=$(cat "$of/port") user=postgres application_name=standby" >&2
+  start
+}
+
+promote() {
+  cd "$dir"
+  as_owner "$bin/pg_ctl" -D "$dir/data" -w -t 60 promote >&2
+}
+
+# The one that starts others stands still while they are told.
+signal() {
+  local postmaster children
+  runs || return 0
+  postmaster=$(head -n 1 "$dir/data/postmaster.pid")
+  kill -STOP "$postmaster"
+  read -ra children <"/proc/$postmaster/task/$postmaster/children" || true
+  kill -"${settings[0]}" ${children[@]+"${children[@]}"} 2>/dev/null || true
+  kill -"${settings[0]}" "$postmaster"
+  [[ ${settings[0]} != KILL ]] || while [[ -d /proc/$postmaster ]]; do read -rt 0.01 <> <(:) || true; done
 }
 
 case $action in
-  start | stop) "$action" ;;
-  *) echo "usage: tools/private_postgres.sh start|stop DIR" >&2; exit 2 ;;
+  start | stop | standby | promote | signal) "$action" ;;
+  *) echo "usage: tools/private_postgres.sh start|stop|standby|promote|signal DIR" >&2; exit 2 ;;
 esac

@@ -1,6 +1,7 @@
 """Settings of the program, its API, its databases and its buses."""
 import concurrent.futures
 import datetime
+import os
 import subprocess
 
 from settings_kit import NatsGreeter, Receiver, nkey_seed, psql, until
@@ -196,6 +197,18 @@ def postgres_connections(given):
         while not any(one.done() for one in sent):
             most = max(most, int(psql(url, blocked)))
     return 0 < most <= 3
+
+
+@case("postgres.listen", "postgresql://…")
+def postgres_listen(given):
+    """It is compared with db at once: one that leads elsewhere is refused."""
+    url = given.postgres()
+    given.value = os.environ["SKALD_TEST_PG"]
+    server = given.serve(db=url, serves=given.way == "none")
+    if given.way == "none":
+        return server.process.poll() is not None
+    status, said = server.ended()
+    return status == 1 and "leads to another database" in said
 
 
 @case("postgres.transaction_timeout", "1s")

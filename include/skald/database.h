@@ -292,16 +292,20 @@ struct SqliteOptions {
 };
 
 struct PostgresOptions {
-  std::string url;                     // postgresql://…
+  // postgresql://user@host:port,other:port/database: a standby among the hosts may be promoted at any time.
+  std::string url;
+  // Where `url` leads through a pooler that gives each transaction another session (PgBouncer): the server itself, for
+  // what needs a session of its own. Empty: `url` does.
+  std::string listen_url = {};
   // Lets several engines share one database: each has its tables in a schema of its own,
   // which migrate() creates. Lower-case letters and '_'; empty: the user's standard one.
   std::string schema = {};
   int connections = 16;
   Duration lock_timeout = 5s;
-  Duration idle_in_transaction_timeout = 2s;   // shorter than any lease
+  Duration idle_in_transaction_timeout = 2s;  // shorter than any lease
   Duration statement_timeout = 30s;
-  Duration silence_beyond_statement = 5s;      // a server silent for longer counts as lost
-  Duration acquire_timeout = 10s;              // waiting for a free connection
+  Duration silence_beyond_statement = 5s;  // a server silent for longer counts as lost
+  Duration acquire_timeout = 10s;  // waiting for a free connection
   // Observation, for the interleaver: called before each round trip with what it
   // carries ("BEGIN …; SELECT …"), and after each connect with the session's pid.
   std::function<void(std::string_view sql)> before_statement = nullptr;

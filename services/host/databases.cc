@@ -39,6 +39,7 @@ std::unique_ptr<Database> open_database(Env env, const cli::Settings& settings, 
     case Place::postgres: {
       PostgresOptions options;
       options.url = settings.text("db");
+      options.listen_url = settings.text("postgres.listen");
       if (part != Part::donation) options.schema = enum_name(part);
       options.connections = static_cast<int>(settings.integer("postgres.connections"));
       options.statement_timeout = settings.duration("postgres.transaction_timeout");

@@ -44,6 +44,8 @@ constexpr Setting kSettings[] = {
     {"http.streams_max", Kind::integer, "256", "event streams that are open at once", 1, 100'000},
     {"http.streams_per_subject", Kind::integer, "64", "and those of one caller", 1, 100'000},
     {"postgres.connections", Kind::integer, "16", "sessions of this process on PostgreSQL", 3, 200},
+    {"postgres.listen", Kind::url, "",
+     "where db leads through PgBouncer: a URL of the server itself, for what needs a session", 0, 4096},
     {"postgres.transaction_timeout", Kind::duration, "30s", "how long a statement of a transaction may run", 1, 3'600},
     {"postgres.transaction_wait", Kind::duration, "10s", "how long a transaction may wait for a free session", 1,
      3'600},

@@ -52,6 +52,7 @@ Membership::Result Membership::run_once() {
     return {Duration::zero(), 0, {}};
   }
   if (late) note_late_beat();
+  note_beats_taken_back(pulse.beats);
   {
     std::lock_guard lock(mutex_);
     good_until_ = sent + options_.lease * 4 / 5;
@@ -91,6 +92,7 @@ void Membership::drop_everything() {
   env_.observer.log(Observer::Level::warn, "this worker's lease is lost; it begins again under a new id",
                     "\"worker\":\"" + id_ + "\"");
   joined_ = false;
+  beats_acknowledged_ = 0;
   others_.clear();
   resisting_.clear();
   workers_seen_ = 0;
@@ -102,6 +104,23 @@ void Membership::note_late_beat() const {
   env_.observer.count("worker_beats_late_total");
   env_.observer.log(Observer::Level::warn, "this worker's beat came late; nobody has taken its work, and it goes on",
                     "\"worker\":\"" + id_ + "\"");
+}
+
+// A standby that had not heard of them was promoted, or an old copy was put in the database's place: other commits
+// are gone as well. The pulse shows the own beats without the one that it has just counted.
+void Membership::note_beats_taken_back(const std::vector<std::pair<std::string, std::int64_t>>& beats) {
+  const auto own = std::ranges::find(beats, id_, &std::pair<std::string, std::int64_t>::first);
+  if (own == beats.end()) return;
+  if (own->second < beats_acknowledged_) {
+    env_.observer.count("database_went_back_total");
+    env_.observer.log(
+        Observer::Level::error,
+        "the database has lost commits that it had acknowledged: was a standby promoted that did not have "
+        "them?",
+        "\"worker\":\"" + id_ + "\",\"beats\":" + std::to_string(own->second) +
+            ",\"acknowledged\":" + std::to_string(beats_acknowledged_));
+  }
+  beats_acknowledged_ = own->second + 1;
 }
 
 void Membership::must_count(Transaction& tx) const {

@@ -11,6 +11,7 @@
 // | a beat comes too late, the row is still there | it goes on with what it owned: nobody has touched that        |
 // | the row is gone                              | others have its work; it begins again under a new id          |
 // | a beat comes while a taker ends its sessions  | it is not taken over: the row goes only with the beat seen    |
+// | its own beats have become fewer              | the database has lost what it acknowledged: that is told      |
 //
 // Sole: on SQLite one process owns the file; it adopts everything and never beats.
 //
@@ -72,6 +73,7 @@ class Membership {
   void must_count(Transaction& tx) const;   // throws Stale where others hold this worker for dead
   void drop_everything();
   void note_late_beat() const;
+  void note_beats_taken_back(const std::vector<std::pair<std::string, std::int64_t>>& beats);
   using Beats = std::map<std::string, std::int64_t>;  // by worker
   Beats observe(const std::vector<std::pair<std::string, std::int64_t>>& beats, Instant sent, Instant answered);
   std::set<std::string> take_over(const Beats& dead);
@@ -94,6 +96,7 @@ class Membership {
   const OutboxOptions& options_;
   bool joined_ = false;
   std::string id_;
+  std::int64_t beats_acknowledged_ = 0;
   std::size_t workers_seen_ = 0;
   std::map<std::string, Seen> others_;
   std::set<std::string> resisting_;   // dead, with sessions that the server has not ended yet

@@ -97,6 +97,21 @@ TEST_F(MembershipTest, AWorkerWhoseBeatComesLateGoesOnWithWhatItOwned) {
   EXPECT_EQ(saga->take_overs, 0) << "nobody has died";
 }
 
+TEST_F(MembershipTest, AWorkerWhoseAcknowledgedBeatsAreGoneSaysThatTheDatabaseWentBack) {
+  struct : Observer {
+    void count(std::string_view name, std::int64_t) override { went_back += name == "database_went_back_total"; }
+    int went_back = 0;
+  } observer;
+  Membership worker({clock_, *random_, observer}, db(), {"host", 3}, Membership::Kind::leased, options_);
+  for (int beats = 0; beats < 3; ++beats) worker.run_once();
+  EXPECT_EQ(observer.went_back, 0);
+  db().write("lose a commit", [](Transaction& tx) { tx.execute("UPDATE skald_worker SET beat = beat - 1"); });
+  worker.run_once();
+  EXPECT_EQ(observer.went_back, 1);
+  worker.run_once();
+  EXPECT_EQ(observer.went_back, 1) << "once";
+}
+
 TEST_F(MembershipTest, AWorkerThatBeatsAtTheLastMomentIsNotTakenOver) {
   dies_.run_once();
   taker_.run_once();

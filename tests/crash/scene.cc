@@ -11,6 +11,12 @@ namespace skald::crash {
 Scene::Scene(Dialect dialect, Pace pace) : pace_(pace) {
   if (dialect == Dialect::postgres) server_ = std::make_unique<test::ScratchPostgres>();
   database_ = server_ ? server_->url() : (folder_.path() / "order.db").string();
+  start_provider();
+}
+
+Scene::Scene(std::string database, Pace pace) : pace_(pace), database_(std::move(database)) { start_provider(); }
+
+void Scene::start_provider() {
   provider_ = std::make_unique<ServedProcess>(std::vector<std::string>{built::kProgram, "sandbox-provider", "--listen",
                                                                        "127.0.0.1:0", "--data",
                                                                        (folder_.path() / "provider").string()});

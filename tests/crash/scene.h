@@ -26,6 +26,8 @@ std::vector<order::Charge> charges_at(const ServedProcess& provider);
 class Scene {
  public:
   Scene(Dialect dialect, Pace pace);
+  // On a PostgreSQL of the caller's.
+  Scene(std::string database, Pace pace);
 
   // `place`: what a process leaves behind in its folder is for the next one of that place.
   std::unique_ptr<ServedProcess> start(Doom doom = {}, int place = 0) const;
@@ -37,6 +39,8 @@ class Scene {
   std::vector<order::Charge> charges() const { return charges_at(*provider_); }
 
  private:
+  void start_provider();
+
   const Pace pace_;
   test::TemporaryFolder folder_;
   std::unique_ptr<test::ScratchPostgres> server_;

@@ -46,6 +46,12 @@ std::string with_database(const std::string& url, const std::string& name) {
   return url.substr(0, slash) + "/" + name + url.substr(question);
 }
 
+// postgresql://user@host:port/database at another address.
+std::string with_server(const std::string& url, const std::string& address) {
+  const auto begin = url.find('@') + 1;
+  return url.substr(0, begin) + address + url.substr(url.find('/', begin));
+}
+
 // As DROP DATABASE … WITH (FORCE) and CREATE DATABASE would do it, sixty times faster: nobody is connected any more, and
 // every schema is out of the way (products may make their own). What is left of them ends with the process.
 constexpr const char* kEmptied = R"(
@@ -148,6 +154,10 @@ std::unique_ptr<TestDatabase> TestDatabase::postgres(Env env, PostgresOptions op
   std::unique_ptr<TestDatabase> out(new TestDatabase);
   out->server_ = std::make_unique<ScratchPostgres>();
   options.url = out->address_ = out->server_->url();
+  if (const char* pooler = std::getenv("SKALD_TEST_PGBOUNCER"); pooler != nullptr && options.listen_url.empty()) {
+    options.listen_url = options.url;
+    options.url = with_server(options.url, pooler);
+  }
   out->open_ = [env, options] { return open_postgres(env, options); };
   out->database_ = out->open_();
   return out;

@@ -45,7 +45,8 @@ class ScratchPostgres {
 };
 
 // One Database on a new, empty database of either kind. Members may be used to
-// open it a second time, as another program would (PostgreSQL).
+// open it a second time, as another program would (PostgreSQL). Where SKALD_TEST_PGBOUNCER is set (host:port),
+// transactions on PostgreSQL go through that pooler.
 class TestDatabase {
  public:
   static std::unique_ptr<TestDatabase> sqlite(Env env, SqliteOptions options = {});

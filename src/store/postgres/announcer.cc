@@ -44,7 +44,7 @@ std::vector<int> list_of(const Partitions& partitions) {
   return out;
 }
 
-Announcer::Announcer(Env env, const PostgresOptions& options) : env_(env), settings_(options) {
+Announcer::Announcer(Env env, ConnectSettings settings) : env_(env), settings_(std::move(settings)) {
   settings_.set("synchronous_commit", "off");  // a notification has nothing to keep
 }
 

@@ -28,7 +28,7 @@ std::vector<int> list_of(const Partitions& partitions);
 
 class Announcer {
  public:
-  Announcer(Env env, const PostgresOptions& options);
+  Announcer(Env env, ConnectSettings settings);
 
   void set_waker(std::function<void()> waker);
   // A lone announcement is sent at once and its answer not waited for; one of many

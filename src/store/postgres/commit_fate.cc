@@ -10,33 +10,55 @@ constexpr Duration kPause = 50ms;
 
 enum class Answer { committed, aborted, in_progress, forgotten, perhaps_anothers, none };
 
-Answer ask(Pool& pool, const LostCommit& lost, bool pause_first) try {
-  const Pool::Lease lease = pool.acquire();
-  Connection& connection = *lease;
+// An id that the server has not given to anybody yet: a standby was promoted that has not heard of it, or the
+// server lost it in a crash.
+constexpr std::string_view kIdInTheFuture = "22023";
+
+Answer ask(Connection& connection, const LostCommit& lost, bool pause_first) {
   if (pause_first) connection.add("SELECT pg_sleep(0.05)");
   const std::size_t index = connection.batch_size();
   const Param params[] = {std::string_view(lost.transaction_id)};
   connection.add("SELECT coalesce(pg_xact_status($1::xid8), 'forgotten'), " SKALD_SERVER_RUN, params);
-  if (connection.exchange()) return Answer::none;
+  if (const auto failed = connection.exchange())
+    return failed->sqlstate == kIdInTheFuture ? Answer::aborted : Answer::none;
   const std::string_view status = connection.value(index, 0);
   const bool same_server = connection.value(index, 1) == lost.server_run;
   if (status == "committed") return same_server ? Answer::committed : Answer::perhaps_anothers;
   if (status == "aborted") return Answer::aborted;
   return status == "in progress" ? Answer::in_progress : Answer::forgotten;
-} catch (const Unavailable&) {
-  return Answer::none;  // the caller asks again, and says so in the end
 }
 
-Answer look_for(Pool& pool, const LostCommit& lost) try {
-  if (!end_sessions(pool, std::span(&lost.session, 1))) return Answer::in_progress;
-  const Pool::Lease lease = pool.acquire();
-  Connection& connection = *lease;
+Answer look_for(Connection& connection, const LostCommit& lost) {
+  if (!end_sessions(connection, std::span(&lost.session, 1))) return Answer::in_progress;
+  connection.add("BEGIN");
+  connection.add_local_settings();
+  const std::size_t index = connection.batch_size();
   const Param params[] = {std::string_view(lost.witness.id)};
   connection.add(lost.witness.sql, params);
-  if (connection.exchange()) return Answer::none;
-  return connection.take_rows(0).empty() ? Answer::aborted : Answer::committed;
+  connection.add("COMMIT");
+  if (connection.exchange()) {
+    connection.abandon();
+    return Answer::none;
+  }
+  return connection.take_rows(index).empty() ? Answer::aborted : Answer::committed;
+}
+
+// What a primary has committed can be seen there before its synchronous standbys have it, once the session that
+// waited for them is gone. A commit of our own that is answered comes after it in the log, so they have both.
+bool is_kept(Connection& connection) {
+  connection.add("SELECT pg_logical_emit_message(true, 'skald', '')");
+  return !connection.exchange();
+}
+
+Answer find_out(Pool& pool, const LostCommit& lost, bool pause_first) try {
+  const Pool::Lease lease = pool.acquire();
+  Connection& connection = *lease;
+  connection.limit_silence(kPatience);
+  Answer answer = lost.transaction_id.empty() ? look_for(connection, lost) : ask(connection, lost, pause_first);
+  if (answer == Answer::perhaps_anothers && !lost.witness.sql.empty()) answer = look_for(connection, lost);
+  return answer == Answer::committed && !is_kept(connection) ? Answer::none : answer;
 } catch (const Unavailable&) {
-  return Answer::none;
+  return Answer::none;  // the caller asks again, and says so in the end
 }
 
 }  // namespace
@@ -46,8 +68,7 @@ CommitFate commit_fate(Pool& pool, Env env, const LostCommit& lost) {
   const Instant end = env.clock.steady() + kPatience;
   bool in_progress = false;
   do {
-    Answer answer = lost.transaction_id.empty() ? look_for(pool, lost) : ask(pool, lost, in_progress);
-    if (answer == Answer::perhaps_anothers && !lost.witness.sql.empty()) answer = look_for(pool, lost);
+    const Answer answer = find_out(pool, lost, in_progress);
     if (answer == Answer::committed) return CommitFate::committed;
     if (answer == Answer::aborted) return CommitFate::aborted;
     if (answer == Answer::forgotten || answer == Answer::perhaps_anothers) return CommitFate::unknown;
@@ -57,7 +78,7 @@ CommitFate commit_fate(Pool& pool, Env env, const LostCommit& lost) {
   return CommitFate::unknown;
 }
 
-bool end_sessions(Pool& pool, std::span<const Database::Session> sessions) {
+bool end_sessions(Connection& connection, std::span<const Database::Session> sessions) {
   if (sessions.empty()) return true;
   std::vector<std::int64_t> pids;
   std::vector<std::string> starts;
@@ -68,8 +89,6 @@ bool end_sessions(Pool& pool, std::span<const Database::Session> sessions) {
   const std::string those =
       " FROM pg_stat_activity JOIN unnest($1::bigint[], $2::text[]) AS old (old_pid, started)"
       " ON pid = old_pid AND (extract(epoch FROM backend_start) * 1000000)::bigint::text = started";
-  const Pool::Lease lease = pool.acquire();
-  Connection& connection = *lease;
   const Param params[] = {pids, starts};
   // All are told, and one that is not gone soon gets a tenth of a second: most need less. Each in its own exchange:
   // pg_stat_activity stands still inside of one.

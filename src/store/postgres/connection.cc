@@ -1,6 +1,9 @@
 #include "store/postgres/connection.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -24,27 +27,70 @@ std::string field(const PGresult* result, int code) { return one_line(PQresultEr
 Failed failure_of(const PGresult* result, std::size_t index) {
   Failed failed{Failure::sql_error, field(result, PG_DIAG_SQLSTATE), field(result, PG_DIAG_MESSAGE_PRIMARY), index};
   failed.kind = classify(failed.sqlstate);
+  if (failed.sqlstate != "0A000") return failed;
+  const std::string source = field(result, PG_DIAG_SOURCE_FUNCTION);
   // A table has changed under a kept statement: a new session prepares it anew.
-  if (failed.sqlstate == "0A000" && field(result, PG_DIAG_SOURCE_FUNCTION) == "RevalidateCachedQuery")
-    failed.kind = Failure::connection_lost;
+  if (source == "RevalidateCachedQuery") failed.kind = Failure::connection_lost;
+  // BEGIN READ WRITE on a standby.
+  if (source == "call_bool_check_hook") failed.kind = Failure::write_in_read;
   return failed;
+}
+
+// Of PgBouncer, which knows few settings; where it was told to ignore ours, the number of the session tells.
+constexpr std::string_view kPoolersRefusal = "unsupported startup parameter";
+
+[[noreturn]] void refuse_pooler() {
+  throw Invalid("POOLER_IN_FRONT",
+                "a pooler (PgBouncer) stands between this program and PostgreSQL: set postgres.listen to a URL that "
+                "leads to the server itself, past it");
 }
 
 }  // namespace
 
-Connection::Connection(const ConnectSettings& settings, BeforeStatement before_statement) {
-  connection_.reset(PQconnectdbParams(settings.keywords().data(), settings.values().data(), 0));
-  if (PQstatus(connection_.get()) != CONNECTION_OK)
-    throw Unavailable("CONNECT_FAILED", "cannot connect to PostgreSQL, see that it runs and takes this user: " +
-                                            one_line(PQerrorMessage(connection_.get())));
-  PQsetNoticeReceiver(connection_.get(), [](void*, const PGresult*) {}, nullptr);
+SessionSocket::SessionSocket(int socket) : own_(fcntl(socket, F_DUPFD_CLOEXEC, 0)) {
+  if (own_ < 0) throw Unavailable("NO_DESCRIPTOR", "the process has no file descriptor left: raise its limit");
+}
+
+SessionSocket::~SessionSocket() { close(own_); }
+
+void SessionSocket::shut() const { shutdown(own_, SHUT_RDWR); }
+
+Connection::Connection(const ConnectSettings& settings, BeforeStatement before_statement)
+    : connection_(settings.connect()),
+      route_(settings.route()),
+      local_names_(settings.local_names()),
+      local_values_(settings.local_values()) {
+  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+    const std::string cause = one_line(PQerrorMessage(connection_.get()));
+    if (!pooled() && cause.find(kPoolersRefusal) != cause.npos) refuse_pooler();
+    throw Unavailable("CONNECT_FAILED", "cannot connect to PostgreSQL, see that it runs and takes this user: " + cause);
+  }
+  PQsetNoticeReceiver(connection_.get(), &Connection::hear, this);
   PQenterPipelineMode(connection_.get());
-  add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint, " SKALD_SERVER_RUN
-      " FROM pg_stat_activity WHERE pid = pg_backend_pid()");
-  if (const auto failed = exchange()) raise(*failed);
-  session_ = {PQbackendPID(connection_.get()), std::string(value(0, 0))};
-  server_run_ = value(0, 1);
+  socket_ = std::make_shared<const SessionSocket>(PQsocket(connection_.get()));
+  if (!pooled()) meet_server(settings);
   before_statement_ = std::move(before_statement);
+}
+
+void Connection::meet_server(const ConnectSettings& settings) {
+  add("SELECT (extract(epoch FROM backend_start) * 1000000)::bigint, " SKALD_SERVER_RUN
+      ", pid FROM pg_stat_activity WHERE pid = pg_backend_pid()");
+  if (const auto failed = exchange()) raise(*failed);
+  const int pid = PQbackendPID(connection_.get());
+  if (value(0, 2) != std::to_string(pid)) refuse_pooler();
+  session_ = {pid, std::string(value(0, 0))};
+  server_run_ = value(0, 1);
+  std::from_chars(server_run_.data(), server_run_.data() + server_run_.find(' '), timeline_, 16);
+  prepares_ = true;
+  if (!settings.accept(connection_.get(), timeline_))
+    throw Unavailable("CONNECT_FAILED",
+                      "this PostgreSQL was a primary until a standby was promoted in its place, fence it (stop it for "
+                      "good); where the database was replaced on purpose, restart this program");
+}
+
+void Connection::hear(void* connection, const PGresult* notice) {
+  if (field(notice, PG_DIAG_SOURCE_FUNCTION) == "SyncRepWaitForLSN")
+    static_cast<Connection*>(connection)->unreplicated_ = true;
 }
 
 Connection::Statement& Connection::statement(std::string_view sql) {
@@ -60,6 +106,13 @@ Connection::Statement& Connection::statement(std::string_view sql) {
 void Connection::add(std::string_view sql, std::span<const Param> params) {
   const std::size_t first = parameters_.append(params);
   batch_.push_back({&statement(sql), first, params.size()});
+}
+
+void Connection::add_local_settings() {
+  if (!pooled()) return;
+  const Param params[] = {local_names_, local_values_};
+  add("SELECT count(set_config(name, value, true)) FROM unnest($1::text[], $2::text[]) AS wanted (name, value)",
+      params);
 }
 
 void Connection::truncate(std::size_t count) {
@@ -86,6 +139,11 @@ void Connection::follow_with(std::string_view sql, std::span<const Param> params
 bool Connection::send(const Item& item, std::size_t index) {
   Statement& statement = *item.statement;
   PGconn* connection = connection_.get();
+  if (!prepares_) {
+    answers_.push_back({Answer::Kind::result, index, nullptr, {}});
+    return PQsendQueryParams(connection, statement.sql.c_str(), static_cast<int>(item.params), nullptr,
+                             parameters_.pointers(item.first_param, item.params), nullptr, nullptr, 0) != 0;
+  }
   if (!statement.sent) {
     if (PQsendPrepare(connection, statement.name.c_str(), statement.sql.c_str(), 0, nullptr) == 0) return false;
     statement.sent = true;
@@ -139,7 +197,7 @@ bool Connection::await_answer() {
   return true;
 }
 
-std::optional<Failed> Connection::exchange() {
+std::optional<Failed> Connection::exchange(Access access) {
   if (!answers_.empty() && !broken_) receive(answers_.size());
   results_.clear();
   results_.resize(batch_.size());
@@ -151,6 +209,14 @@ std::optional<Failed> Connection::exchange() {
     const std::size_t awaited = answers_.size();
     if (follower && !(send(*follower, batch_.size()) && sync(batch_.size()))) failed = lost(0);
     else failed = receive(awaited);
+  }
+  if (failed && failed->kind == Failure::write_in_read && access == Access::write) {
+    failed->kind = Failure::connection_lost;
+    broken_ = true;
+  }
+  if (!failed && unreplicated_) {
+    failed = Failed{Failure::connection_lost, "01000", "somebody cancelled the wait for a standby", batch_.size()};
+    broken_ = true;
   }
   parameters_.truncate(0);
   batch_.clear();
@@ -165,6 +231,7 @@ void Connection::dispatch() {
 }
 
 void Connection::renew_plans() {
+  if (pooled()) return;
   if (before_statement_) return;  // whoever watches decides what happens here, statement by statement
   if (++transactions_ < kPlansRenewedFirst || !std::has_single_bit(transactions_) || broken_ || !batch_.empty()) return;
   add("DISCARD PLANS");

@@ -31,7 +31,20 @@ struct Entered {
 }  // namespace
 
 PostgresDatabase::PostgresDatabase(Env env, PostgresOptions options)
-    : env_(env), options_(std::move(options)), pool_(options_), announcer_(env, options_) {}
+    : env_(env),
+      options_(std::move(options)),
+      settings_(options_),
+      pool_(options_, pooled() ? ConnectSettings(options_, Route::pooled) : settings_),
+      announcer_(env, settings_) {
+  if (pooled()) must_lead_to_one_database();
+}
+
+void PostgresDatabase::must_lead_to_one_database() {
+  const char* which = "SELECT current_database() || ' ' || system_identifier FROM pg_control_system()";
+  const auto pooled = read_result([&](Transaction& tx) { return tx.query(which).get<std::string>(0, 0); });
+  if (query_alone(which).get<std::string>(0, 0) != pooled)
+    throw Invalid("BAD_LISTEN_URL", "postgres.listen leads to another database than db: both must name the same one");
+}
 
 void PostgresDatabase::write(std::string_view name, const Body& body) {
   // The server ends each statement itself before that.
@@ -104,6 +117,7 @@ PostgresDatabase::Outcome PostgresDatabase::run_write(std::string_view name, con
 
 // The partitions that others hear of with the commit itself.
 std::vector<int> PostgresDatabase::tell_along(PostgresTransaction& tx) {
+  if (pooled()) return {};  // announced from a session of ours
   News news = required_hook(hook_).news_for_others(tx.emitted());
   if (news.partitions.empty()) return {};
   std::string payload = announcer_.claim_alone(news.partitions);
@@ -139,7 +153,10 @@ bool PostgresDatabase::run_read(const Body& body, Chances& chances) {
 Rows PostgresDatabase::run_alone(std::string_view sql, std::span<const Param> params) {
   std::lock_guard lock(alone_mutex_);
   if (alone_ == nullptr || !alone_->usable()) {
-    alone_ = std::make_unique<Connection>(ConnectSettings(options_), options_.before_statement);
+    alone_.reset();
+    alone_ = std::make_unique<Connection>(settings_, options_.before_statement);
+    alone_->limit_silence(options_.silence_beyond_statement);
+    pool_.leave_old_primary();
     if (options_.on_connect) options_.on_connect(static_cast<int>(alone_->session().pid));
   }
   alone_->add(sql, params);
@@ -165,10 +182,11 @@ void PostgresDatabase::migrate(std::string_view component, std::span<const Migra
   write_patiently("migrate", body, kMigrationSilenceMax);
 }
 
-std::unique_ptr<Listener> PostgresDatabase::listen() { return std::make_unique<PostgresListener>(env_, options_); }
+std::unique_ptr<Listener> PostgresDatabase::listen() { return std::make_unique<PostgresListener>(env_, settings_); }
 
 bool PostgresDatabase::end_sessions(std::span<const Session> sessions) {
-  return postgres::end_sessions(pool_, sessions);
+  const Pool::Lease lease = pool_.acquire();
+  return postgres::end_sessions(*lease, sessions);
 }
 
 }  // namespace skald::postgres

@@ -61,16 +61,20 @@ class PostgresDatabase final : public Database {
   Outcome run_write(std::string_view name, const Body& body, Chances& chances, Sequel& sequel, std::vector<int>& told,
                     LostCommit& lost, Duration silence_max);
   std::vector<int> tell_along(PostgresTransaction& tx);
+  bool pooled() const { return !options_.listen_url.empty(); }
+  void must_lead_to_one_database();
   void write_patiently(std::string_view name, const Body& body, Duration silence_max);
   bool run_read(const Body& body, Chances& chances);
   void note_retry(std::string_view name, const Failed& failed) const;
 
   const Env env_;
   const PostgresOptions options_;
+  const ConnectSettings settings_;
   std::atomic<CommitHook*> hook_ = nullptr;
   Pool pool_;
   Announcer announcer_;
-  // Apart from the pool: a heartbeat must not wait behind busy handlers.
+  // Apart from the pool: a heartbeat must not wait behind busy handlers. It is also the first to notice a server that
+  // has stopped answering.
   std::mutex alone_mutex_;
   std::unique_ptr<Connection> alone_;
 };

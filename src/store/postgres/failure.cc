@@ -6,7 +6,7 @@ namespace skald::postgres {
 namespace {
 
 struct Known {
-  std::string_view sqlstate;  // or its class: the first two characters
+  std::string_view sqlstate;  // or how it begins
   Failure kind;
 };
 
@@ -16,10 +16,7 @@ constexpr Known kKnown[] = {
     {"40P01", Failure::rolled_back},           // deadlock_detected
     {"55P03", Failure::lock_timeout},          // lock_not_available
     {"57014", Failure::unavailable},           // query_canceled: statement_timeout
-    {"57P01", Failure::connection_lost},       // admin_shutdown, pg_terminate_backend
-    {"57P02", Failure::connection_lost},       // crash_shutdown
-    {"57P03", Failure::connection_lost},       // cannot_connect_now
-    {"57P05", Failure::connection_lost},       // idle_session_timeout
+    {"57P", Failure::connection_lost},         // shutdown, crash, recovery, a dropped database, an idle session
     {"25P03", Failure::idle_too_long},         // idle_in_transaction_session_timeout
     {"08", Failure::connection_lost},          // connection exceptions
     {"26000", Failure::connection_lost},       // our statement is unknown: somebody reset the session

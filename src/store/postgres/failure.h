@@ -15,7 +15,7 @@ enum class Failure {
   unavailable,      // the server cannot do it now
   unique_violation,
   constraint_violation,
-  write_in_read,
+  write_in_read,    // also: the server is a standby (see Connection::exchange)
   bad_text,         // no UTF-8
   sql_error,        // everything else: the statement is wrong
 };

@@ -19,6 +19,8 @@ TEST(FailureTable, SaysForEachSqlstateWhatItMeansForTheTransaction) {
       {"57P01", Failure::connection_lost},
       {"57P02", Failure::connection_lost},
       {"57P03", Failure::connection_lost},
+      {"57P04", Failure::connection_lost},
+      {"57P05", Failure::connection_lost},
       {"08000", Failure::connection_lost},
       {"08006", Failure::connection_lost},
       {"25P03", Failure::idle_too_long},

@@ -12,8 +12,8 @@ constexpr char kListen[] = "DO $$ BEGIN EXECUTE format('LISTEN %I', " SKALD_CHAN
 
 }  // namespace
 
-PostgresListener::PostgresListener(Env env, const PostgresOptions& options)
-    : env_(env), settings_(options), watch_(epoll_create1(EPOLL_CLOEXEC)) {
+PostgresListener::PostgresListener(Env env, ConnectSettings settings)
+    : env_(env), settings_(std::move(settings)), watch_(epoll_create1(EPOLL_CLOEXEC)) {
   if (watch_ < 0) throw Unavailable("NO_DESCRIPTOR", "the process has no file descriptor left: raise its limit");
   connect();
 }
@@ -41,7 +41,8 @@ void PostgresListener::disconnect() {
 }
 
 void PostgresListener::connect() {
-  connection_.reset(PQconnectStartParams(settings_.keywords().data(), settings_.values().data(), 0));
+  timeline_ = settings_.timeline();
+  connection_.reset(settings_.begin_connecting());
   if (connection_ == nullptr || PQstatus(connection_.get()) == CONNECTION_BAD) return disconnect();
   PQsetNoticeReceiver(connection_.get(), [](void*, const PGresult*) {}, nullptr);
   stage_ = Stage::connecting;
@@ -63,7 +64,10 @@ void PostgresListener::go_on_connecting() {
     }
     default: return disconnect();
   }
-  if (stage_ == Stage::connecting && env_.clock.steady() > connect_end_) disconnect();
+  if (stage_ == Stage::connecting && env_.clock.steady() > connect_end_) {
+    settings_.begin_elsewhere();  // libpq itself would wait for its first host for ever
+    disconnect();
+  }
 }
 
 // True once LISTEN has been answered.
@@ -84,6 +88,7 @@ bool PostgresListener::subscribed() {
 Listener::Heard PostgresListener::drain() {
   Heard out;
   Partitions heard;
+  if (timeline_ < settings_.timeline()) disconnect();
   if (stage_ == Stage::disconnected) connect();
   if (stage_ == Stage::connecting) go_on_connecting();
   if (stage_ == Stage::subscribing || stage_ == Stage::listening) {

@@ -13,11 +13,12 @@ namespace skald::postgres {
 // Connects step by step inside of drain(). fd() is an epoll descriptor that stays
 // the same across reconnects and becomes readable whenever drain() has something
 // to do. While the server cannot be reached it does not: each drain() then starts
-// one attempt, so whoever waits must also call it now and then (the slow poll).
+// one attempt, so whoever waits must also call it now and then (the slow poll). Once others
+// have seen a new primary it goes there.
 // One thread at a time.
 class PostgresListener final : public Listener {
  public:
-  PostgresListener(Env env, const PostgresOptions& options);
+  PostgresListener(Env env, ConnectSettings settings);
   ~PostgresListener() override;
 
   int fd() const override { return watch_; }
@@ -43,6 +44,7 @@ class PostgresListener final : public Listener {
   int watched_ = -1;  // the socket in watch_; libpq may change it while it connects
   std::unique_ptr<PGconn, Finish> connection_;
   Stage stage_ = Stage::disconnected;
+  Timeline timeline_ = 0;  // the newest known when it connected
   Instant connect_end_{};
 };
 

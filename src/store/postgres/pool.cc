@@ -2,7 +2,8 @@
 
 namespace skald::postgres {
 
-Pool::Pool(const PostgresOptions& options) : options_(options), settings_(options) {
+Pool::Pool(const PostgresOptions& options, ConnectSettings settings)
+    : options_(options), settings_(std::move(settings)) {
   if (options_.connections < 1)
     throw Invalid("BAD_POOL_SIZE", "a pool needs at least one connection: set connections to 1 or more");
   slots_.resize(static_cast<std::size_t>(options_.connections));
@@ -36,13 +37,13 @@ void Pool::prepare(Slot& slot) {
   if (slot.connection != nullptr && slot.connection->usable()) return;
   slot.connection.reset();
   auto connection = std::make_unique<Connection>(settings_, options_.before_statement);
-  const Database::Session session = connection->session();
   slot.connection = std::move(connection);
-  {
+  if (!slot.connection->pooled()) {
     std::lock_guard lock(mutex_);
-    slot.session = session;
+    slot.open = Open{slot.connection->session(), slot.connection->timeline(), slot.connection->socket()};
   }
-  if (options_.on_connect) options_.on_connect(static_cast<int>(session.pid));
+  leave_old_primary();
+  if (options_.on_connect) options_.on_connect(static_cast<int>(slot.connection->session().pid));
 }
 
 void Pool::release(std::size_t index) {
@@ -51,7 +52,7 @@ void Pool::release(std::size_t index) {
   const bool broken = slot.connection != nullptr && slot.connection->broken();
   if (broken) slot.connection.reset();
   std::lock_guard lock(mutex_);
-  if (slot.connection == nullptr) slot.session.reset();
+  if (slot.connection == nullptr) slot.open.reset();
   changed_.notify_one();
   if (waiting_.empty()) {
     free_.push_back(index);
@@ -77,8 +78,15 @@ std::vector<Database::Session> Pool::sessions() const {
   std::lock_guard lock(mutex_);
   std::vector<Database::Session> out;
   for (const Slot& slot : slots_)
-    if (slot.session) out.push_back(*slot.session);
+    if (slot.open) out.push_back(slot.open->session);
   return out;
+}
+
+void Pool::leave_old_primary() {
+  const Timeline newest = settings_.timeline();
+  std::lock_guard lock(mutex_);
+  for (const Slot& slot : slots_)
+    if (slot.open && slot.open->timeline < newest) slot.open->socket->shut();
 }
 
 }  // namespace skald::postgres

@@ -16,7 +16,8 @@ class Pool {
  public:
   // Opens one connection, so that a wrong address shows at once. Throws
   // Unavailable (CONNECT_FAILED) or Invalid (BAD_DATABASE_URL).
-  explicit Pool(const PostgresOptions& options);
+  explicit Pool(const PostgresOptions& options) : Pool(options, ConnectSettings(options)) {}
+  Pool(const PostgresOptions& options, ConnectSettings settings);
 
   // A connection for one owner, given back at its end; a broken one is closed.
   class Lease {
@@ -34,7 +35,7 @@ class Pool {
     std::size_t slot_;
   };
 
-  // Waits for a free connection, and opens it again where the server has gone.
+  // Waits for a free connection, and opens it again where the server has gone, or is no longer the primary.
   // Throws Unavailable: POOL_EXHAUSTED after the acquire timeout, CONNECT_FAILED.
   Lease acquire();
 
@@ -42,14 +43,23 @@ class Pool {
   // those who wait for the server to come back.
   void wait_for_change(Duration patience);
 
+  // Ends the sessions with a primary that has been replaced since: it may be stopped and keep their sockets open.
+  void leave_old_primary();
+
   // How many wait for a connection.
   std::size_t waiting() const;
   std::vector<Database::Session> sessions() const;
 
  private:
+  // What others may know of a connection.
+  struct Open {
+    Database::Session session;
+    Timeline timeline;
+    std::shared_ptr<const SessionSocket> socket;
+  };
   struct Slot {
     std::unique_ptr<Connection> connection;  // touched only by who holds the slot
-    std::optional<Database::Session> session;
+    std::optional<Open> open;
   };
 
   // Is handed its slot by who gives one back: were it only woken, the one who gives
@@ -65,7 +75,7 @@ class Pool {
 
   const PostgresOptions options_;
   const ConnectSettings settings_;
-  mutable std::mutex mutex_;         // guards free_, waiting_ and the sessions of slots_
+  mutable std::mutex mutex_;         // guards free_, waiting_ and what is open in slots_
   std::condition_variable changed_;
   std::deque<Waiter*> waiting_;
   std::vector<Slot> slots_;

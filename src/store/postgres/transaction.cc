@@ -15,6 +15,8 @@ constexpr std::string_view kBeginWrite = "BEGIN ISOLATION LEVEL READ COMMITTED R
 constexpr std::string_view kBeginRead = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 constexpr std::string_view kNoteWrite =
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_current_xact_id()::text";
+constexpr std::string_view kNotePooledWrite =
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_current_xact_id()::text, " SKALD_SERVER_RUN;
 constexpr std::string_view kNoteRead = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 bool begins_with(std::string_view sql, std::string_view wanted) {
@@ -43,13 +45,16 @@ void PostgresTransaction::begin() {
   if (failure_) raise(*failure_);
   if (stage_ != Stage::untouched) return;
   connection_.add(mode_ == Mode::write ? kBeginWrite : kBeginRead);
+  connection_.add_local_settings();
   stage_ = Stage::waiting;
-  if (witness_.sql.empty()) add_note();
+  if (witness_.sql.empty() || connection_.pooled()) add_note();
+  opening_ = connection_.batch_size();
 }
 
 void PostgresTransaction::add_note() {
   note_index_ = connection_.batch_size();
-  connection_.add(mode_ == Mode::write ? kNoteWrite : kNoteRead);
+  const std::string_view write = connection_.pooled() ? kNotePooledWrite : kNoteWrite;
+  connection_.add(mode_ == Mode::write ? write : kNoteRead);
 }
 
 void PostgresTransaction::take_note(std::size_t index) {
@@ -57,7 +62,9 @@ void PostgresTransaction::take_note(std::size_t index) {
   std::int64_t value = 0;
   std::from_chars(micros.data(), micros.data() + micros.size(), value);
   now_ = from_micros(value);
-  if (mode_ == Mode::write) id_ = connection_.value(index, 1);
+  if (mode_ == Mode::read) return;
+  id_ = connection_.value(index, 1);
+  if (connection_.pooled()) server_run_ = connection_.value(index, 2);
 }
 
 void PostgresTransaction::note_savepoints(std::size_t succeeded) {
@@ -70,7 +77,7 @@ void PostgresTransaction::note_savepoints(std::size_t succeeded) {
 
 void PostgresTransaction::exchange() {
   const std::size_t count = connection_.batch_size();
-  failure_ = connection_.exchange();
+  failure_ = connection_.exchange(mode_ == Mode::write ? Connection::Access::write : Connection::Access::read);
   note_savepoints(failure_ ? failure_->index : count);
   if (stage_ == Stage::waiting) stage_ = Stage::open;
   if (const auto noted = std::exchange(note_index_, std::nullopt); noted && (!failure_ || failure_->index > *noted))
@@ -160,7 +167,7 @@ void PostgresTransaction::undo_savepoint() {
 void PostgresTransaction::commit() {
   if (failure_) raise(*failure_);
   if (stage_ == Stage::untouched) return;
-  if (stage_ == Stage::waiting && connection_.batch_size() == (note_index_ ? 2U : 1U)) {
+  if (stage_ == Stage::waiting && connection_.batch_size() == opening_) {
     connection_.truncate(0);
     return;
   }
@@ -171,7 +178,7 @@ void PostgresTransaction::commit() {
     return;
   }
   // Without its id or a witness the fate of a lost COMMIT could not be asked for.
-  if (stage_ == Stage::waiting && witness_.sql.empty()) exchange();
+  if (stage_ == Stage::waiting && (witness_.sql.empty() || connection_.pooled())) exchange();
   const std::size_t index = connection_.batch_size();
   connection_.add("COMMIT");
   if (!notification_.empty()) follow_with_notification();

@@ -4,7 +4,8 @@
 // statement and travel with it; enqueued statements wait for the next one; what
 // waits at the end travels with COMMIT. A transaction that sent nothing costs
 // nothing. One that has named its witness before its first statement needs no id:
-// there the clock is asked only where somebody wants to know.
+// there the clock is asked only where somebody wants to know. Behind a pooler every one
+// asks for its id: its session, which would have to be ended, is not known.
 //
 // A failure sticks: PostgreSQL refuses everything until the rollback, so every
 // later call throws the first failure again, and so does commit() where the body
@@ -55,7 +56,9 @@ class PostgresTransaction final : public Transaction {
   // COMMIT was on its way when the connection was lost: nobody knows but the server.
   bool commit_lost() const { return committing_ && failure_ && failure_->kind == Failure::connection_lost; }
   // What is known to tell its fate by.
-  LostCommit lost_commit() const { return {id_, witness_, connection_.session(), connection_.server_run()}; }
+  LostCommit lost_commit() const {
+    return {id_, witness_, connection_.session(), connection_.pooled() ? server_run_ : connection_.server_run()};
+  }
   // What is to follow the commit.
   Sequel take_sequel() { return {std::move(events_), std::move(after_)}; }
 
@@ -88,6 +91,8 @@ class PostgresTransaction final : public Transaction {
   bool committing_ = false;
   std::optional<Failed> failure_;
   std::string id_;
+  std::string server_run_;  // behind a pooler, where each transaction may meet another server
+  std::size_t opening_ = 0;  // how many statements of the batch are ours, while it waits
   Witness witness_;
   std::string notification_;
   News news_;
