@@ -34,4 +34,5 @@ struct LanePlace {
   std::string chain = {};
   bool operator==(const LanePlace&) const = default;
 };
+
 }  // namespace skald
