@@ -34,6 +34,7 @@ Sender::Sender(Env env, Database& db, const outbox::Membership& membership, cons
       options_(options),
       handling_(env, routing, options, nullptr),
       alert_(std::move(alert)),
+      troubles_(env),
       view_(std::make_shared<outbox::Membership::View>()) {}
 
 Duration Sender::run_once() {
@@ -64,6 +65,7 @@ Duration Sender::step() {
   if (lanes_.empty()) return kIdleMax;
   if (!draining_ && compare_at_ <= now) compare_places();
   follow_wakes();
+  judge_answers();
   if (go_on_reconciling()) return Duration::zero();
   Round round = plan_round();
   if (round.landed.empty() && round.wanted.empty()) return idle_time();
@@ -118,17 +120,31 @@ void Sender::compare_places() {
   compare_at_ = env_.clock.steady() + kCompareEvery;
   for (const Row& row : subscribers_) {
     auto before = db_.read_result([&](Transaction& tx) { return tables::subscriber::places(tx, row.name); });
-    courier_->ask(row.name, {own_id_}, [this, row, before = std::move(before)](const auto& knowledge) {
-      if (!knowledge) return;
-      const auto after = db_.read_result([&](Transaction& tx) { return tables::subscriber::places(tx, row.name); });
-      for (const auto& [partition, place] : before) {
-        const auto found = knowledge->lasts.find(partition);
-        const LanePlace there = found == knowledge->lasts.end() ? LanePlace{} : found->second;
-        const bool is_old = there.number < place.number || there.number > after.at(partition).number + 1;
-        const bool is_other = place == after.at(partition) && there.number == place.number && there != place;
-        if (is_old || is_other) reconcile({row.name, partition}, there);
-      }
+    courier_->ask(row.name, {own_id_}, [this, name = row.name, before = std::move(before)](auto knowledge) {
+      if (knowledge) comparisons_.push_back({name, before, std::move(knowledge->lasts)});
     });
+  }
+}
+
+// The answers that call for a look at the database; where that is away they wait for the next step.
+void Sender::judge_answers() {
+  for (; !comparisons_.empty(); comparisons_.pop_front()) judge(comparisons_.front());
+  for (auto& [id, lane] : lanes_) {
+    if (lane.state == Lane::State::disputed) reconcile(id, lane.disputed);
+    if (lane.state != Lane::State::answered || lane.receipt.ids == lane.ids) continue;
+    note_strange(id, lane);
+    lane.ids = lane.receipt.ids;
+  }
+}
+
+void Sender::judge(const Comparison& one) {
+  const auto after = db_.read_result([&](Transaction& tx) { return tables::subscriber::places(tx, one.subscriber); });
+  for (const auto& [partition, place] : one.before) {
+    const auto found = one.there.find(partition);
+    const LanePlace there = found == one.there.end() ? LanePlace{} : found->second;
+    const bool is_old = there.number < place.number || there.number > after.at(partition).number + 1;
+    const bool is_other = place == after.at(partition) && there.number == place.number && there != place;
+    if (is_old || is_other) reconcile({one.subscriber, partition}, there);
   }
 }
 
@@ -137,8 +153,7 @@ Sender::Round Sender::plan_round() {
   Round round;
   const bool settles = settles_now();
   const Instant now = env_.clock.steady();
-  std::size_t bytes = 0, letters = 0;
-  for (const auto& [id, lane] : lanes_) bytes += lane.state == Lane::State::sent ? lane.bytes : 0;
+  std::size_t bytes = bytes_under_way(), letters = 0;
   const auto consider = [&](const LaneId& id, Lane& lane) {
     const bool answered = lane.state == Lane::State::answered;
     if (answered && settles) round.landed[id.first].push_back({id.second, lane.number, lane.former, lane.receipt.ids});
@@ -244,9 +259,13 @@ void Sender::hear(const LaneId& id, std::int64_t number, Courier::Answer answer)
   lane.failures = 0;
   env_.observer.timing("post_round_trip_seconds", env_.clock.steady() - lane.at);
   Receipt& receipt = answer.receipt;
-  if (receipt.kind == Receipt::Kind::gap) return reconcile(id, {receipt.last, receipt.chain});
-  if (receipt.former != lane.former) return reconcile(id, {number, tables::next_chain(receipt.former, receipt.ids)});
-  note_strange(id, lane, receipt);
+  const bool is_gap = receipt.kind == Receipt::Kind::gap;
+  if (is_gap || receipt.former != lane.former) {
+    lane.state = Lane::State::disputed;
+    lane.disputed = is_gap ? LanePlace{receipt.last, receipt.chain}
+                           : LanePlace{number, tables::next_chain(receipt.former, receipt.ids)};
+    return;
+  }
   for (Sending& one : std::exchange(lane.traced, {}))
     outbox::end_sending(env_, *one.span, one.entry, options_.source, Outcome::ok());
   lane.state = Lane::State::answered;
@@ -262,31 +281,13 @@ void Sender::pause(const LaneId& id, Lane& lane, std::string why) {
   ++lane.failures;
   const auto part = static_cast<Duration::rep>(env_.random.next() % 1000);
   lane.not_before = env_.clock.steady() + longest / 2 + longest * part / 2000;
-  const std::lock_guard lock(mutex_);
-  auto& trouble = troubles_[id.first];
-  if (trouble.empty())
-    env_.observer.log(Observer::Level::warn, "events for another service wait: " + why,
-                      "\"tag\":\"[Outbox]\",\"subscriber\":" + to_json(id.first));
-  trouble = std::move(why);
+  troubles_.note(id.first, std::move(why));
 }
 
-// The others need not wait any longer.
 void Sender::note_reached(const std::string& subscriber) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto trouble = troubles_.find(subscriber);
-    if (trouble == troubles_.end()) return;
-    troubles_.erase(trouble);
-  }
-  env_.observer.log(Observer::Level::info, "events for another service go on",
-                    "\"tag\":\"[Outbox]\",\"subscriber\":" + to_json(subscriber));
+  if (!troubles_.end(subscriber)) return;  // else the other lanes need not wait any longer
   for (auto& [id, lane] : lanes_)
     if (id.first == subscriber) lane.not_before = {};
-}
-
-std::map<std::string, std::string> Sender::troubles() const {
-  const std::lock_guard lock(mutex_);
-  return troubles_;
 }
 
 void Sender::count_under_way() {
@@ -299,11 +300,12 @@ Duration Sender::idle_time() const {
   Duration idle = kIdleMax;
   const Instant now = env_.clock.steady();
   const auto until = [&](Instant at) { idle = std::clamp<Duration>(at - now, Duration::zero(), idle); };
+  const bool may_send = !draining_ && bytes_under_way() < kBytesUnderWay;
   for (const auto& [id, work] : reconciliations_)
     if (!work.is_asked) until(work.not_before);
   for (const auto& [id, lane] : lanes_) {
     if (lane.state == Lane::State::answered) until(lane.at + kSettleWithin);
-    if (lane.state == Lane::State::idle && lane.is_wanted) until(lane.not_before);
+    if (may_send && lane.state == Lane::State::idle && lane.is_wanted) until(lane.not_before);
   }
   return idle;
 }
@@ -314,9 +316,9 @@ const Sender::Row& Sender::row_of(const std::string& subscriber) const {
 
 // Letters that another owner of the lane sent may land under a number. Ids that this database does not have are of a
 // later state of it: it was restored from a backup.
-void Sender::note_strange(const LaneId& id, const Lane& lane, const Receipt& receipt) {
+void Sender::note_strange(const LaneId& id, const Lane& lane) const {
   std::vector<std::string> others;
-  for (const std::string& one : receipt.ids)
+  for (const std::string& one : lane.receipt.ids)
     if (std::ranges::find(lane.ids, one) == lane.ids.end()) others.push_back(one);
   if (others.empty()) return;
   const auto known = db_.read_result([&](Transaction& tx) { return tables::outbox::find_all(tx, others); });
@@ -333,7 +335,8 @@ void Sender::reconcile(const LaneId& id, const LanePlace& there) {
   Lane& lane = found->second;
   const LanePlace here =
       db_.read_result([&](Transaction& tx) { return tables::subscriber::places(tx, id.first).at(id.second); });
-  const bool was_sent = std::exchange(lane.state, Lane::State::idle) == Lane::State::sent;
+  const Lane::State before = std::exchange(lane.state, Lane::State::idle);
+  const bool was_sent = before == Lane::State::sent || before == Lane::State::disputed;
   lane.is_wanted = true;
   if (here == there || (was_sent && here != LanePlace{lane.number - 1, lane.former})) return;
   lane.state = Lane::State::reconciled;

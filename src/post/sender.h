@@ -15,8 +15,8 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +24,7 @@
 #include "outbox/handling.h"
 #include "outbox/membership.h"
 #include "post/reconciliation.h"
+#include "post/troubles.h"
 #include "skald/post.h"
 #include "store/tables/subscriber.h"
 
@@ -51,7 +52,7 @@ class Sender {
   void drain() { draining_ = true; }
 
   // Why nothing reaches each of those that nothing reaches.
-  std::map<std::string, std::string> troubles() const;
+  std::map<std::string, std::string> troubles() const { return troubles_.all(); }
 
  private:
   using Row = tables::subscriber::Row;
@@ -61,7 +62,7 @@ class Sender {
     std::optional<Span> span;
   };
   struct Lane {
-    enum class State { idle, sent, answered, reconciled };
+    enum class State { idle, sent, answered, disputed, reconciled };
     State state = State::idle;
     std::int64_t fence = 0;
     bool is_wanted = true;       // something may be owed in it
@@ -71,10 +72,16 @@ class Sender {
     std::vector<std::string> ids = {};
     Instant at{};                // when it was sent, or answered
     Receipt receipt = {};
+    LanePlace disputed = {};  // where the receiver says that it is
     int failures = 0;
     Instant not_before{};
     std::size_t bytes = 0;
     std::vector<Sending> traced = {};
+  };
+  // Of the places of a subscriber's lanes: here when it was asked, and there.
+  struct Comparison {
+    std::string subscriber;
+    std::map<int, LanePlace> before, there;
   };
   // What one transaction does.
   struct Round {
@@ -88,15 +95,22 @@ class Sender {
   void follow_membership();
   void follow_wakes();
   void compare_places();
+  void judge_answers();
+  void judge(const Comparison& one);
   Round plan_round();
   bool settles_now() const;
+  std::size_t bytes_under_way() const {
+    std::size_t bytes = 0;
+    for (const auto& [id, lane] : lanes_) bytes += lane.state == Lane::State::sent ? lane.bytes : 0;
+    return bytes;
+  }
   void run(Round& round);
   void after_settling(const Round& round);
   void send(const Row& row, const tables::subscriber::Ready& ready);
   void hear(const LaneId& id, std::int64_t number, Courier::Answer answer);
   void pause(const LaneId& id, Lane& lane, std::string why);
   void note_reached(const std::string& subscriber);
-  void note_strange(const LaneId& id, const Lane& lane, const Receipt& receipt);
+  void note_strange(const LaneId& id, const Lane& lane) const;
   void reconcile(const LaneId& id, const LanePlace& there);
   bool go_on_reconciling();
   void ask(const LaneId& id, Reconciliation& work);
@@ -112,6 +126,7 @@ class Sender {
   const OutboxOptions& options_;
   const outbox::Handling handling_;
   dead_letter::Alert alert_;
+  Troubles troubles_;
   Courier* courier_ = nullptr;
 
   std::string own_id_;  // of the database
@@ -120,14 +135,13 @@ class Sender {
   Instant compare_at_{};     // when to compare numbers again
   std::shared_ptr<const outbox::Membership::View> view_;
   std::map<LaneId, Lane> lanes_;
+  std::deque<Comparison> comparisons_;
   LaneId last_begun_;        // whose turn it is comes after it
   std::map<LaneId, Reconciliation> reconciliations_;
   int failures_ = 0;         // of the database, in a row
   std::atomic<std::uint64_t> woken_{~std::uint64_t{0}};
   std::atomic<std::size_t> under_way_{0};
   std::atomic<bool> draining_{false}, looks_again_{false};
-  mutable std::mutex mutex_;  // guards troubles_
-  std::map<std::string, std::string> troubles_;
 };
 
 }  // namespace skald::post

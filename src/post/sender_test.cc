@@ -250,6 +250,32 @@ TEST_P(SenderTest, ASubscriberThatIsRemovedIsOwedNothingAndOneOfItsNameGoesOnWit
   EXPECT_THAT(alerts_, IsEmpty());
 }
 
+// The answer comes once: it must not be lost where the database is away at that moment.
+TEST_P(SenderTest, AnAnswerThatDoesNotFitIsJudgedWhenTheDatabaseIsThereAgain) {
+  emit("e1");
+  run();
+  const auto sent = take_sent();
+  here_->change("ALTER TABLE skald_lane RENAME TO skald_lane_away");
+  EXPECT_NO_THROW(sent.answered({Courier::Answer::Kind::receipt, {Receipt::Kind::gap, 7, "c"}}));
+  EXPECT_GT(sender_->run_once(), Duration::zero()) << "it tries again after a pause";
+  here_->change("ALTER TABLE skald_lane_away RENAME TO skald_lane");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1"));
+}
+
+TEST_P(SenderTest, WhoIsDrainedWaitsForAnswersThoughMoreIsOwed) {
+  emit("e1");
+  run();
+  emit("e2");
+  const auto sent = take_sent();
+  sender_->drain();
+  sent.answered({Courier::Answer::Kind::silence});
+  pass(10s);
+  EXPECT_GT(sender_->run_once(), Duration::zero());
+  EXPECT_GT(sender_->run_once(), Duration::zero()) << "it must not spin over what it will not send";
+  EXPECT_THAT(courier_.sent, IsEmpty());
+}
+
 TEST_P(SenderTest, WhoHasLostThePartitionSettlesNothingOverItsNewOwner) {
   emit("e1");
   run();

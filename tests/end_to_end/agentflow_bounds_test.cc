@@ -11,7 +11,7 @@ using AgentflowBounds = AgentflowBoundsTest;
 
 TEST_P(AgentflowBounds, CostIsShownOfTaskWorkAndWorkflow) {
   const std::string id =
-      create_priced({{"echo cost: 9; echo cost: 0.1", "echo cost: 0.2"}, {"printf 'cost: 0.4'", "true"}}, "{}");
+      create_priced({{"echo cost: 9; echo cost: 0.1", "echo cost: 0.2"}, {"printf 'cost: 0.4'", "sleep 0.01"}}, "{}");
   act(id, "start");
   becomes(id, WorkflowStatus::COMPLETED);
   const auto all = works(id);
