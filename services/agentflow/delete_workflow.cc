@@ -35,8 +35,9 @@ void remove_files(Outside& outside, const WorkflowWalk& walk) {
 void delete_rows(Local& step, WorkflowWalk& walk) {
   const auto workflow = step->find<Workflow>(walk.workflow_id);
   if (!workflow) return;
-  for (const char* table : {"flow_question", "flow_query", "flow_mailbox", "flow_usage", "flow_checkpoint",
-                            "flow_report", "flow_work", "flow_work_tree", "flow_space"})
+  // The works first: whoever notes something of one just now is waited for, and its row goes, too.
+  for (const char* table : {"flow_work", "flow_question", "flow_query", "flow_mailbox", "flow_usage", "flow_checkpoint",
+                            "flow_report", "flow_work_tree", "flow_space"})
     step->execute("DELETE FROM " + std::string(table) + " WHERE workflow_id = $1", walk.workflow_id);
   step->execute("DELETE FROM flow_workflow WHERE id = $1", walk.workflow_id);
   // The head first: whoever appends just now is waited for, and its row goes, too.

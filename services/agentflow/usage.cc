@@ -34,7 +34,9 @@ RunUsage usage_row(const Work& work, const RunName& run, std::optional<double> c
   return out;
 }
 
+// Who deletes the workflow deletes its works first: it waits for this, or this finds no work.
 void note_usage(Transaction& tx, const RunUsage& usage) {
+  if (!tx.find_locked<Work>(usage.work_id)) return;
   auto row = tx.find<RunUsage>(usage.run);
   if (!row) {
     tx.insert(usage);
