@@ -1,4 +1,7 @@
 // Limits of cost and time: warned of, then kept, over restarts too.
+#include <future>
+
+#include "agentflow/record.h"
 #include "end_to_end/agentflow_bounds_site.h"
 
 namespace skald::test {
@@ -22,6 +25,31 @@ TEST_P(AgentflowBounds, CostIsShownOfTaskWorkAndWorkflow) {
   EXPECT_EQ(show(id).cost, 0.7);
   EXPECT_GT(show(id).seconds, 0);
   EXPECT_EQ(show(id).warning, std::nullopt);
+}
+
+// Noted beside the deletion of its workflow, which stands still at the work then, and comes behind it.
+TEST_P(AgentflowBounds, WhatARunHasUsedGoesWithItsWorkflow) {
+  const std::string id = create_priced({{"true"}}, "{}");
+  act(id, "start");
+  becomes(id, WorkflowStatus::COMPLETED);
+  const std::string work = works(id)[0].id;
+  standstill_.at("git remove_tree");
+  EXPECT_EQ(call("DELETE", "/agentflow/workflows/" + id).status, 202);
+  standstill_.until_there();
+  const auto waits = [this] {
+    return rows("SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE%'") > 0;
+  };
+  (**db_).write("note usage", [&](Transaction& tx) {
+    ASSERT_TRUE(tx.find_locked<agentflow::Work>(work));
+    tx.execute(
+        "INSERT INTO flow_usage (run, workflow_id, work_id, task, milliseconds, version) VALUES ($1, $2, $3, 1, 1, 1)",
+        work + ".1.9", id, work);
+    standstill_.go_on();
+    if (GetParam() == Dialect::sqlite) return;  // one writer at a time: it waits for this one
+    std::async(std::launch::async, [&] { until(waits, "the deletion does not wait"); }).get();
+  });
+  until([&] { return call("GET", "/agentflow/workflows/" + id).status == 404; }, "it is not deleted");
+  expect_nothing_left();
 }
 
 TEST_P(AgentflowBounds, AnAgentThatReachesTheLimitOfCostIsStoppedAndResumedWithAHigherOne) {
