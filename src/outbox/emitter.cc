@@ -23,7 +23,8 @@ void Emitter::before_commit(Transaction& tx, std::span<const Event> events) {
     entries.push_back(
         {&event, content_hash(event, options_.hash_key), own.value_or(options_.retries_max), plan.is_local()});
   }
-  tables::outbox::insert(tx, entries);
+  using tables::outbox::Owed;
+  tables::outbox::insert(tx, entries, subscribed_ ? Owed::to_subscribers : Owed::to_nobody);
 }
 
 void Emitter::wake(std::span<const Event> events, std::uint64_t told) noexcept {

@@ -2,6 +2,8 @@
 // transaction, and wakes the relays once they are durable.
 #pragma once
 
+#include <atomic>
+
 #include "outbox/routing.h"
 #include "skald/database.h"
 #include "skald/outbox.h"
@@ -19,6 +21,9 @@ class Emitter final : public CommitHook {
   Emitter(const OutboxOptions& options, const Routing& routing, Wake wake, Elsewhere elsewhere = {})
       : options_(options), routing_(routing), wake_(std::move(wake)), elsewhere_(std::move(elsewhere)) {}
 
+  // From here on events may be owed to subscribers, or to nobody. At first they may.
+  void set_subscribed(bool subscribed) { subscribed_ = subscribed; }
+
   void before_commit(Transaction& tx, std::span<const Event> events) override;
   void after_commit(std::span<const Event> events) noexcept override;
   News news_for_others(std::span<const Event> events) override;
@@ -31,6 +36,7 @@ class Emitter final : public CommitHook {
   const Routing& routing_;
   Wake wake_;
   Elsewhere elsewhere_;
+  std::atomic<bool> subscribed_{true};
 };
 
 }  // namespace skald::outbox

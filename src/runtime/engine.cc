@@ -114,7 +114,7 @@ class Engine::Threads {
       membership_.run_once();  // a database that cannot be worked on shows here, not in a log
       note_worker();
       listener_ = db_.listen();
-      posting_.start(true);
+      emitter_.set_subscribed(posting_.start(true));
       sagas_.start(true);
       relaying_.start();
       receiving_.start();

@@ -22,10 +22,11 @@ void Posting::set_courier(Courier& courier) {
   sender_.set_courier(courier);
 }
 
-void Posting::start(bool works) {
+bool Posting::start(bool works) {
   for (const Subscriber& subscriber : configured_)
     db_.write("subscribe", [&](Transaction& tx) { tables::subscriber::put(tx, subscriber); });
   if (works && is_used()) loop_.start();
+  return db_.dialect() != Dialect::sqlite || !views().empty();
 }
 
 void Posting::stop(Instant end) {

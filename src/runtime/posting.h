@@ -17,8 +17,8 @@ class Posting {
   void set_courier(Courier& courier);
   void add(Subscriber subscriber) { configured_.push_back(std::move(subscriber)); }
 
-  // Writes down who is configured; a thread only where it `works`.
-  void start(bool works);
+  // Writes down who is configured; a thread only where it `works`. False: nobody subscribes, and no other process can.
+  bool start(bool works);
   // Sends no more, and waits until `end` for the answers to what is under way.
   void stop(Instant end);
 

@@ -24,7 +24,9 @@ struct NewEntry {
 // Inserts at the end of a transaction. On PostgreSQL the keys' advisory locks are
 // taken first, in one order, and the sequence numbers drawn under them, so that
 // within a key they follow the order of commits. Travels with the commit.
-void insert(Transaction& tx, std::span<const NewEntry> entries);
+// `to_nobody`: the caller knows that there is no subscriber, which is possible on SQLite alone: it has one process.
+enum class Owed { to_subscribers, to_nobody };
+void insert(Transaction& tx, std::span<const NewEntry> entries, Owed owed = Owed::to_subscribers);
 
 // An event that another service has sent.
 struct Landing {
