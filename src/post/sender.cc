@@ -83,6 +83,7 @@ void Sender::find_subscribers() {
     found = tables::subscriber::all(tx);
   });
   look_at_ = env_.clock.steady() + kIdleMax;
+  woken_ = ~std::uint64_t{0};  // heals a wake-up that was lost
   if (found == subscribers_) return;
   subscribers_ = std::move(found);
   view_ = std::make_shared<outbox::Membership::View>();  // lanes are made anew where they are new
@@ -109,7 +110,6 @@ void Sender::follow_membership() {
 
 void Sender::follow_wakes() {
   const std::uint64_t woken = woken_.exchange(0);
-  if (woken == 0) return;
   for (auto& [id, lane] : lanes_)
     if ((woken >> id.second & 1) != 0) lane.is_wanted = true;
 }

@@ -250,6 +250,16 @@ TEST_P(SenderTest, ASubscriberThatIsRemovedIsOwedNothingAndOneOfItsNameGoesOnWit
   EXPECT_THAT(alerts_, IsEmpty());
 }
 
+TEST_P(SenderTest, AnEventWhoseWakeUpIsLostIsFoundWithinASecond) {
+  here_->db().write(
+      "emit", [](Transaction& tx) { tx.emit({.id = "e1", .type = "order.placed", .key = "k", .payload = "{}"}); });
+  run();
+  EXPECT_THAT(courier_.sent, IsEmpty()) << "nobody has told it";
+  pass(1s);
+  run();
+  EXPECT_THAT(courier_.sent, SizeIs(1));
+}
+
 // The answer comes once: it must not be lost where the database is away at that moment.
 TEST_P(SenderTest, AnAnswerThatDoesNotFitIsJudgedWhenTheDatabaseIsThereAgain) {
   emit("e1");
