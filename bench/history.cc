@@ -63,8 +63,7 @@ class Side {
     while (claimed < kEvents) {
       std::size_t page = 0;
       db_->write("claim", [&](skald::Transaction& tx) {
-        const auto pending =
-            skald::tables::outbox::pending(tx, kWorker, positions_, kPage, skald::tables::outbox::Fences::locked);
+        const auto pending = skald::tables::outbox::pending(tx, kWorker, positions_, kPage);
         std::vector<skald::tables::outbox::Completion> done;
         for (const auto& entry : pending.entries) done.push_back({entry.id, {}});
         skald::tables::outbox::complete(tx, done, kWorker, false);

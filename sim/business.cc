@@ -28,8 +28,8 @@ const Migration kMigrations[] = {{
 }  // namespace
 
 Intent draw_intent(Stage& stage, std::string subject) {
-  static constexpr std::string_view types[] = {"local.gift", "local.gift", "bus.gift",  "bus.gift",   "both.gift",
-                                               "both.gift",  "here.gift",  "here.gift", "nobody.gift"};
+  static constexpr std::string_view types[] = {"local.gift", "local.gift", "bus.gift",   "bus.gift",
+                                               "both.gift",  "both.gift",  "nobody.gift"};
   SimRandom& dice = stage.dice;
   const Rates& rates = stage.plan.rates;
   Intent intent{std::move(subject), "key-" + std::to_string(dice.between(1, stage.plan.keys)),
@@ -53,9 +53,7 @@ std::vector<std::string> consumers_of(std::string_view type) {
   return {};
 }
 
-bool goes_to_bus(std::string_view type) {
-  return type.starts_with("bus.") || type.starts_with("both.") || type.starts_with("here.");
-}
+bool goes_to_bus(std::string_view type) { return type.starts_with("bus.") || type.starts_with("both."); }
 
 void create_business_tables(Database& db) { db.migrate("sim", kMigrations); }
 

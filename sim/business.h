@@ -4,7 +4,6 @@
 //   local.*   two consumers, ledger and thanks
 //   both.*    one consumer, mirror, then the bus
 //   bus.*     the bus alone
-//   here.*    a receiver in the same process, by the real bus for that
 //   nobody.*  nobody: completes with nothing
 #pragma once
 

@@ -69,9 +69,7 @@ Process::Process(Surroundings around)
         [this, name = std::string(consumer)](Transaction& tx, const Message& message) { handle(tx, name, message); }});
   }
   for (const char* type : {"bus.*", "both.*"}) routing_.add(Route{type, &bus_, stage_.plan.route_retries_max});
-  here_.subscribe("here.*", [this](std::span<const Message> messages) { return receive_here(messages); });
-  routing_.add(Route{"here.*", &here_, stage_.plan.route_retries_max});
-  for (const char* type : {"local.*", "bus.*", "both.*", "here.*", "nobody.*"}) {
+  for (const char* type : {"local.*", "bus.*", "both.*", "nobody.*"}) {
     routing_.on_settled(type, [this](Transaction& tx, const Entry& entry, EntryStatus status) {
       if (status == EntryStatus::DEAD_LETTER && stage_.dice.chance(stage_.plan.rates.deaf)) {
         stage_.markers.hit(Marker::dead_letter_untold);
@@ -124,28 +122,6 @@ void Process::retry_saga(const std::string& id) {
 std::int64_t Process::acting_fence(int partition) const {
   const auto share = std::ranges::find(acting_->shares, partition, &Membership::Share::partition);
   return share == acting_->shares.end() ? -1 : share->fence;
-}
-
-// As a transaction of the receiver's: all of them, or none.
-Outcome Process::receive_here(std::span<const Message> messages) {
-  const Rates& rates = stage_.plan.rates;
-  for (const Message& message : messages) {
-    const Temper temper = temper_of(message.event.payload);
-    if (temper == Temper::poison) {
-      stage_.markers.hit(Marker::crash_in_handler);
-      throw Crash{};
-    }
-    if (temper == Temper::unacceptable) return Outcome::refused("simulated: not wanted here");
-    const bool flaky = temper == Temper::flaky && !stage_.plan.healed && stage_.dice.chance(400);
-    if (temper == Temper::doomed || flaky || stage_.dice.chance(rates.server_error))
-      return Outcome::failed("simulated: it cannot be received now");
-  }
-  for (const Message& message : messages) {
-    const int partition = partition_of(message.event.key);
-    around_.ledger.received(message, around_.ledger.fence_of(partition) != acting_fence(partition));
-    if (message.attempt > 1) stage_.markers.hit(Marker::retry_succeeded);
-  }
-  return Outcome::ok();
 }
 
 // The first consumer of local events never fails: what it did must not be done

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "bus/in_process/in_process_bus.h"
 #include "dead_letter/undertaker.h"
 #include "http/idempotency.h"
 #include "outbox/emitter.h"
@@ -49,9 +48,7 @@ class Process {
   Duration beat();
   Duration relay_once();
   Duration sagas_once();
-  std::optional<Instant> next_answer() const {
-    return here_.in_flight() > 0 ? std::optional(stage_.now()) : bus_.next_answer();
-  }
+  std::optional<Instant> next_answer() const { return bus_.next_answer(); }
 
   void wake(std::uint64_t partitions) {
     relay_.wake(partitions);
@@ -65,7 +62,7 @@ class Process {
   }
   bool drained() const { return relay_.in_hand() == 0; }
   void leave() { membership_.leave(); }
-  bool idle() const { return relay_.in_hand() == 0 && bus_.in_flight() + here_.in_flight() == 0; }
+  bool idle() const { return relay_.in_hand() == 0 && bus_.in_flight() == 0; }
   bool sagas_woken() const { return sagas_woken_; }
   Instant beat_began() const { return beat_began_; }
   std::string worker() const { return membership_.view()->worker; }
@@ -81,7 +78,6 @@ class Process {
 
  private:
   void handle(Transaction& tx, const std::string& consumer, const Message& message);
-  Outcome receive_here(std::span<const Message> messages);
   std::int64_t acting_fence(int partition) const;
 
   Surroundings around_;
@@ -91,7 +87,6 @@ class Process {
   Env env_;
   FaultyDatabase db_;
   SimBus bus_;
-  InProcessBus here_;
   outbox::Routing routing_;
   outbox::Emitter emitter_;
   FallbackFile fallback_;

@@ -45,9 +45,6 @@ struct Outcome {
   static Outcome refused(std::string why) { return {Verdict::refused, std::move(why), std::nullopt}; }
 };
 
-// For how long after its sending an event may be given to a bus again.
-inline constexpr Duration kGivenAgainMax = 24h;
-
 // Not thread safe: one relay drives one bus, from one thread at a time.
 class Bus {
  public:
@@ -65,41 +62,8 @@ class Bus {
   virtual std::size_t in_flight() const = 0;
 
   // False while it knows that nothing can go out. Who claims events for it waits then,
-  // and spends none of their attempts. Changes inside of poll() and hold() only.
+  // and spends none of their attempts. Changes inside of poll() only.
   virtual bool is_ready() const { return true; }
-
-  // Whether several events of a key may be on their way at once: they arrive in the order in
-  // which they were sent, and where the sending of one ends other than delivered, so does that
-  // of all later ones of its key that are on their way.
-  virtual bool keeps_order() const { return false; }
-
-  // Whether its receivers run in this process, inside of poll(): they could kill it, so what is sent
-  // to them is claimed before, and what they died of is known after.
-  virtual bool delivers_here() const { return false; }
-
-  // The rest is for a bus whose far end may lose what it has acknowledged. Such a bus
-  // is *held* then: nothing new goes out until whoever keeps the events has given it
-  // again what was delivered within the last minutes, oldest first, and says resume().
-  // If it cannot be finished, it is asked for from the start.
-
-  // `lost` is called inside of poll() whenever that begins; it must not throw. Before it all
-  // that was on its way has ended: nothing is told to be delivered to the end that may have
-  // lost it. Without `lost` nobody keeps anything, and the bus goes on by itself.
-  virtual void on_loss(std::function<void()> /*lost*/) {}
-  // Holds the bus: for a keeper that took over events of another, and does not know
-  // what became of them. `lost` is called where the bus is not ready; else
-  // republish() may begin at once.
-  virtual void hold() {}
-  virtual bool is_held() const { return false; }
-  // While held: the event of each partition that the far end took last of those it still has.
-  // It has all that it took before, so those need not be given again. Where nothing is known
-  // of a partition, all of it is.
-  virtual std::map<int, std::string> last_kept() const { return {}; }
-  // Only while held; ignored otherwise. In as many parts as one likes.
-  virtual void republish(std::span<const Message> /*messages*/) {}
-  // Given to republish() and not acknowledged yet: to give the next part at zero.
-  virtual std::size_t republishing() const { return 0; }
-  virtual void resume() {}
 };
 
 // Brings events of other services in: takes them from a bus, lands them (Engine::land),

@@ -15,8 +15,6 @@ enum class Rule {
   fence_raised,               // taking a partition over counts its fence up
   one_in_flight_per_key,      // an event waits for the earlier ones of its key
   failing_head_blocks_key,    // a head in backoff is not overtaken
-  followers_cut_off,          // what is on its way behind an event that was not delivered is not either
-  followers_on_same_bus,      // an event is followed by those of its key that go the same way, by no others
   ids_drawn_under_key_lock,   // sequence numbers are drawn under the key's lock
   pending_read_from_start,    // no cursor outlives a pass
   attempts_capped,            // a failing event reaches the dead letters
@@ -93,8 +91,6 @@ enum class Rule {
   landed_once,                // an event that comes again is not landed again
   landed_behind_its_key,      // what lands is not handled before what waits in its key
   bus_waited_for,             // nothing is claimed for a bus that is down
-  lost_tail_given_again,      // what a bus may have lost is given to it again
-  taken_tail_given_again,     // so is what another process gave it, by who takes over
   // The booking system.
   reservation_looked_at,      // a reserve looks whether its booking has seats already
   release_looks_at_state,     // a release frees what is reserved, and nothing else

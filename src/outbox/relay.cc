@@ -20,8 +20,6 @@ namespace blame = tables::blame;
 
 constexpr std::size_t kErrorBytesMax = 500;
 constexpr int kCutOffsSpared = 10;
-// What can wait is written down at the latest when there are this many of it.
-constexpr std::size_t kSettledTogether = 64;
 
 // From here on it is tried again after the pauses of a setting, and then a person's.
 void park_crashed(Transaction& tx, const std::string& id, std::span<const Duration> retries) {
@@ -64,8 +62,8 @@ Duration Relay::step() {
   follow_membership();
   follow_buses();
   if (!membership_.trusted()) return options_.beat / 10;
-  if (settle() || lift_alone() || lift_suspects() || give_again() || bury_next() || run_next_single() ||
-      run_claimed() || hand_over_leaving())
+  if (settle() || lift_alone() || lift_suspects() || bury_next() || run_next_single() || run_claimed() ||
+      hand_over_leaving())
     return Duration::zero();
   if (draining_) return kIdleMax;
   if (take_offers()) return Duration::zero();
@@ -86,7 +84,6 @@ void Relay::follow_membership() {
   const auto view = membership_.view();
   if (view == view_) return;
   std::map<int, Lane> next;
-  std::uint64_t taken = 0;
   for (const auto& share : view->shares) {
     const auto before = lanes_.find(share.partition);
     Lane lane;
@@ -95,7 +92,6 @@ void Relay::follow_membership() {
     } else {
       lane.fence = share.fence;
       lane.careful = share.careful;
-      taken |= std::uint64_t{1} << share.partition;
     }
     lane.leaving = share.leaving;
     next.emplace(share.partition, std::move(lane));
@@ -104,7 +100,6 @@ void Relay::follow_membership() {
   view_ = view;
   cut_offs_.clear();
   note_orderly();
-  hold_for(taken);
   // What is no longer ours is forgotten: its new owner finds it in the table.
   const auto lost = [&](const Entry& entry) {
     const auto lane = lanes_.find(entry.partition);
@@ -117,6 +112,24 @@ void Relay::follow_membership() {
     return lost(burial.entry) && in_hand_.erase(burial.entry.id) <= 1;
   });
   if (alone_ && !in_hand_.contains(alone_->id)) end_alone();
+}
+
+void Relay::find_outlets() {
+  outlets_.emplace();
+  for (Bus* bus : routing_.buses()) outlets_->push_back({.bus = bus});
+}
+
+// What waited for a bus is looked at again when it is ready.
+void Relay::follow_buses() {
+  bool came = false;
+  for (Outlet& outlet : *outlets_) {
+    const bool ready = outlet.bus->is_ready();
+    came |= ready && !outlet.was_ready;
+    outlet.was_ready = ready;
+  }
+  if (!came) return;
+  for (auto& [partition, lane] : lanes_)
+    if (std::exchange(lane.wants_bus, false)) lane.want_pass();
 }
 
 void Relay::follow_suspicion() {
@@ -137,14 +150,9 @@ void Relay::note_orderly() {
   orderly_ = orderly;
 }
 
-// Writes down what became of the sends and single runs. A bus that has lost something is
-// given again what the table says was delivered: then nothing waits.
+// Writes down what became of the sends and single runs.
 bool Relay::settle() {
   if (finished_.empty()) return false;
-  const bool can_wait = std::ranges::all_of(finished_, &Finished::can_wait);
-  const bool is_held = std::ranges::any_of(*outlets_, [](const Outlet& outlet) { return outlet.bus->is_held(); });
-  if (can_wait && !is_held && !draining_ && finished_.size() < kSettledTogether && env_.clock.steady() < settle_at_)
-    return false;
   const auto together = static_cast<std::ptrdiff_t>(settles_singly_ ? 1 : finished_.size());
   const std::vector<Finished> finished(finished_.begin(), finished_.begin() + together);
   std::vector<Undertaker::Burial> dead;
@@ -153,8 +161,6 @@ bool Relay::settle() {
     db_.write("settle outbox", [&](Transaction& tx) {
       end_code_.begin_run();
       dead.clear();
-      // Where the database loses it, it is sent again.
-      if (can_wait && tx.on(Dialect::postgres)) tx.enqueue("SET LOCAL synchronous_commit = off");
       write_down(tx, finished, dead);
     });
   } catch (const std::exception& error) {
@@ -183,7 +189,7 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
   std::vector<Ownership> shares;
   for (const Finished& f : finished) note_share(shares, f.entry.partition);
   const auto ours = tables::partition::check(tx, view_->worker, shares);
-  std::vector<tables::outbox::Completion> claimed, unclaimed;
+  std::vector<tables::outbox::Completion> delivered;
   for (const Finished& f : finished) {
     const bool still_ours =
         std::ranges::find(ours, f.entry.partition) != ours.end() && lanes_.at(f.entry.partition).fence == f.begun.fence;
@@ -191,7 +197,7 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
     Entry entry = f.entry;
     clear_survivor(tx, entry);
     if (f.outcome.verdict == Verdict::delivered) {
-      (f.begun.claimed ? claimed : unclaimed).push_back({f.entry.id, f.took});
+      delivered.push_back({f.entry.id, f.took});
       routing_.settle(tx, f.entry, EntryStatus::COMPLETED, end_code_);
       continue;
     }
@@ -213,8 +219,7 @@ void Relay::write_down(Transaction& tx, std::span<const Finished> finished, std:
       if (!spared) tx.after_commit([this, entry, error, again = tx.now() + wait] { warn_of(entry, error, again); });
     }
   }
-  tables::outbox::complete(tx, claimed, view_->worker, true);
-  tables::outbox::complete(tx, unclaimed, view_->worker, false);
+  tables::outbox::complete(tx, delivered, view_->worker, true);
 }
 
 bool Relay::bury_next() {
@@ -332,17 +337,16 @@ Duration Relay::idle_time() const {
   const Instant now = env_.clock.steady();
   for (const auto& [partition, lane] : lanes_)
     if (lane.due) idle = std::clamp<Duration>(*lane.due - now, Duration::zero(), idle);
-  if (!finished_.empty()) idle = std::clamp<Duration>(settle_at_ - now, Duration::zero(), idle);
   if (alone_) idle = std::clamp<Duration>(alone_->until - now, Duration::zero(), idle);
   if (suspects_until_) idle = std::clamp<Duration>(*suspects_until_ - now, Duration::zero(), idle);
   return idle;
 }
 
-void Relay::take_in_hand(const Entry& entry, bool claimed) {
+void Relay::take_in_hand(const Entry& entry) {
   Lane& lane = lanes_.at(entry.partition);
   ++lane.under_way;
-  const bool suspect = claimed && entry.crashes > 0;
-  in_hand_.emplace(entry.id, InHand{lane.fence, claimed, suspect});
+  const bool suspect = entry.crashes > 0;
+  in_hand_.emplace(entry.id, InHand{lane.fence, suspect});
   if (suspect) suspects_until_ = env_.clock.steady() + tables::blame::alone_for(tables::blame::kDeathsAlone);
 }
 

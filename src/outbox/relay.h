@@ -14,15 +14,6 @@
 // | database unreachable            | nothing is lost; tried again after a pause      |
 // | bus down                        | nothing is claimed for it and no attempt is spent; its keys wait, others go on |
 // | bus breaks with events under way | whether they arrived is not known: sent again as soon as it is ready, the attempt counted |
-// | bus lost what it acknowledged   | it is held; the last minutes of the partitions owned are given to it again |
-// | partition taken from another    | the same for that partition: where its events went is not known |
-// | process dies while giving again | the next owner takes the partition over, and gives again |
-//
-// What goes to a bus that keeps order and delivers elsewhere is not claimed: no code runs for it that could
-// kill its process, until it is settled it is live, its relay alone knows that it is under way, and the
-// worst that a crash does is that it goes twice. So a pass that finds nothing else writes nothing,
-// and what was delivered is settled together with others a little later, by a commit that need
-// not be synced.
 //
 // run_once() and in_hand() are called by one thread; wake(), be_careful(), orderly() and
 // drain() by any.
@@ -99,15 +90,11 @@ class Relay {
     Outcome outcome;
     Duration took{};
     bool unproven = false;  // it looks like an outage: it counts if the database can write it down
-    bool can_wait() const { return !begun.claimed && outcome.verdict == Verdict::delivered; }
   };
 
-  // A bus, and what it is to be given again while it is held.
   struct Outlet {
     Bus* bus = nullptr;
     bool was_ready = false;
-    std::uint64_t unread = 0;  // partitions whose last minutes are to be looked up
-    std::deque<std::string> left = {};  // entries to be given, in order
   };
 
   // One transaction's worth of a pass.
@@ -132,11 +119,6 @@ class Relay {
   void note_orderly();
   void find_outlets();
   void follow_buses();
-  void hold_for(std::uint64_t taken);
-  bool give_again();
-  void look_up_delivered(Outlet& outlet);
-  void give_next(Outlet& outlet);
-  std::uint64_t owned() const;
   bool settle();
   bool settle_by_itself(const std::exception& error);
   void take_back_unproven();
@@ -149,8 +131,7 @@ class Relay {
   bool take_offers();
   bool run_offered(const Lane& lane, const Entry& entry);
   bool scan();
-  bool scan_sends(Page& page);
-  void sort_out(Transaction& tx, Page& page, tables::outbox::Fences fences);
+  void sort_out(Transaction& tx, Page& page);
   void work_on_page(Transaction& tx, Page& page);
   void run_one_by_one(std::vector<Entry>& entries);
   void advance_lanes(const Page& page);
@@ -170,7 +151,7 @@ class Relay {
   void send(const Entry& entry);
   void finish(Entry entry, Outcome outcome, Duration took, bool unproven = false);
   void warn_of(const Entry& entry, const std::string& error, Time again) const;
-  void take_in_hand(const Entry& entry, bool claimed = true);
+  void take_in_hand(const Entry& entry);
   void release_from_hand(const Entry& entry);
   void release_delivered(const Entry& entry);
   bool owns(Transaction& tx, const Entry& entry) const;
@@ -189,7 +170,6 @@ class Relay {
   std::shared_ptr<const Membership::View> view_ = std::make_shared<Membership::View>();
   std::map<int, Lane> lanes_;
   std::optional<std::vector<Outlet>> outlets_;  // none before the first step: routes come until then
-  bool sends_unclaimed_ = false;  // to one of them at least
   std::unordered_map<std::string, InHand> in_hand_;
   struct Alone {
     std::string id;
@@ -202,7 +182,6 @@ class Relay {
   std::vector<Entry> claimed_;  // to be run together
   std::deque<Entry> singles_;  // to be run one by one
   std::vector<Finished> finished_;  // to be settled
-  Instant settle_at_{};  // those that can wait
   bool settles_singly_ = false;  // until one of them has shown why they cannot be settled together
   UserCode code_;  // handlers, in this relay's transactions
   UserCode end_code_;  // what is told of an entry's end

@@ -13,9 +13,6 @@ namespace {
 using dead_letter::Undertaker;
 using seam::Rule;
 
-// What can wait to be settled waits for others, this long.
-constexpr Duration kSettleWithin = std::chrono::milliseconds(50);
-
 }  // namespace
 
 void Relay::complete(Transaction& tx, std::span<const Entry> entries, bool attempt_counted) {
@@ -73,10 +70,9 @@ void Relay::send(const Entry& entry) {
 void Relay::finish(Entry entry, Outcome outcome, Duration took, bool unproven) {
   const auto held = in_hand_.find(entry.id);
   const InHand begun = held == in_hand_.end() ? InHand{} : held->second;
-  if (finished_.empty()) settle_at_ = env_.clock.steady() + kSettleWithin;
   const auto lane = lanes_.find(entry.partition);
   // Nothing of its key goes on, not even in a pass that is beyond it already.
-  if (outcome.verdict != Verdict::delivered && lane != lanes_.end()) lane->second.held_keys[entry.event.key] = nullptr;
+  if (outcome.verdict != Verdict::delivered && lane != lanes_.end()) lane->second.held_keys.insert(entry.event.key);
   finished_.push_back({std::move(entry), begun, std::move(outcome), took, unproven});
 }
 

@@ -29,16 +29,6 @@ class ScriptedBus final : public Bus {
     waiting_.push_back(std::move(done));
   }
   void poll(Duration, std::span<const int>) override {
-    if (std::exchange(loses_, false)) {
-      ready = false;
-      held = true;
-      unacknowledged_ = 0;
-      on_loss_();
-    }
-    if (held && resumed_ && unacknowledged_ == 0) {
-      held = resumed_ = false;
-      ready = true;
-    }
     while (answers && !waiting_.empty()) {
       const Done done = std::move(waiting_.front());
       waiting_.pop_front();
@@ -46,52 +36,15 @@ class ScriptedBus final : public Bus {
     }
   }
   std::size_t in_flight() const override { return waiting_.size(); }
-
-  bool keeps_order() const override { return ordered; }
   bool is_ready() const override { return ready; }
-  void on_loss(std::function<void()> lost) override { on_loss_ = std::move(lost); }
-  void hold() override {
-    ++holds;
-    if (!forgetful || !std::exchange(ready, false)) return;
-    held = true;
-    resumed_ = false;
-  }
-  bool is_held() const override { return held; }
-  std::map<int, std::string> last_kept() const override { return kept; }
-  void republish(std::span<const Message> messages) override {
-    EXPECT_TRUE(held);
-    EXPECT_EQ(unacknowledged_, 0u) << "the part before is to be acknowledged first";
-    for (const Message& message : messages) {
-      given.push_back(message.event.id);
-      traces.push_back(message.event.traceparent);
-    }
-    unacknowledged_ += messages.size();
-    parts.push_back(messages.size());
-  }
-  std::size_t republishing() const override { return unacknowledged_; }
-  void resume() override { resumed_ = true; }
-
-  // In the next poll().
-  void lose() { loses_ = true; }
-  void acknowledge() { unacknowledged_ = 0; }
 
   bool answers = false;
   Outcome answer;
   bool ready = true;
-  bool ordered = false;
-  bool forgetful = false;  // may be held
-  bool held = false;
-  int holds = 0;
-  std::map<int, std::string> kept;
-  std::vector<std::string> sent, given;
-  std::vector<std::string> traces;  // of both
-  std::vector<std::size_t> parts;
+  std::vector<std::string> sent, traces;
 
  private:
-  std::function<void()> on_loss_;
   std::deque<Done> waiting_;
-  bool loses_ = false, resumed_ = false;
-  std::size_t unacknowledged_ = 0;
 };
 
 // "both" goes through a consumer and then to the bus, "sent" to the bus, "local" to the consumer.

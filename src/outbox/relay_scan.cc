@@ -8,7 +8,6 @@ namespace skald::outbox {
 namespace {
 
 using dead_letter::Undertaker;
-using tables::outbox::Fences;
 
 constexpr std::size_t kPageMin = 4;
 constexpr std::size_t kManyAtOnce = 8;
@@ -39,7 +38,7 @@ bool Relay::scan() {
   page.begun = env_.clock.steady();
   code_.begin_run();
   try {
-    if (!scan_sends(page)) db_.write("relay outbox", [&](Transaction& tx) { work_on_page(tx, page); });
+    db_.write("relay outbox", [&](Transaction& tx) { work_on_page(tx, page); });
   } catch (const std::exception&) {
     if (!code_.is_own()) throw;
     for (const Entry& entry : page.work.local) take_in_hand(entry);
@@ -111,19 +110,9 @@ bool Relay::run_offered(const Lane& lane, const Entry& entry) {
   return true;
 }
 
-// Where a page has nothing but sends that need no claim, nothing is written and no fence locked:
-// the lock would be gone before they are sent.
-bool Relay::scan_sends(Page& page) {
-  if (!sends_unclaimed_) return false;
-  db_.read([&](Transaction& tx) { sort_out(tx, page, Fences::looked_at); });
-  const Triage& work = page.work;
-  return work.local.empty() && work.claimed.empty() && work.careful.empty() && work.orphans.empty() && !work.alone &&
-         std::ranges::all_of(work.send, [&](const Entry& entry) { return goes_unclaimed(entry, routing_); });
-}
-
-void Relay::sort_out(Transaction& tx, Page& page, Fences fences) {
+void Relay::sort_out(Transaction& tx, Page& page) {
   page.held_keys.clear();
-  page.pending = tables::outbox::pending(tx, view_->worker, page.positions, page.limit, fences);
+  page.pending = tables::outbox::pending(tx, view_->worker, page.positions, page.limit);
   page.now = tx.now();
   const std::uint64_t suspected = suspected_.load();
   for (const auto& position : page.positions) {
@@ -147,13 +136,11 @@ void Relay::work_on_page(Transaction& tx, Page& page) {
   code_.begin_run();
   page.work = Triage{};
   page.put_off.reset();
-  sort_out(tx, page, Fences::locked);
+  sort_out(tx, page);
   handling_.call_together(tx, page.work.local, code_, page.spans);
   complete(tx, page.work.local, false);
   std::vector<std::string> claims;
-  for (const Entry& entry : page.work.send)
-    if (!goes_unclaimed(entry, routing_)) claims.push_back(entry.id);
-  for (const auto* list : {&page.work.claimed, &page.work.careful})
+  for (const auto* list : {&page.work.send, &page.work.claimed, &page.work.careful})
     for (const Entry& entry : *list) claims.push_back(entry.id);
   if (page.work.alone) {
     const bool marked = tables::blame::mark(tx, tables::blame::Kind::event, page.work.alone->id, view_->worker);
@@ -175,8 +162,8 @@ void Relay::advance_lanes(const Page& page) {
       lane.due = lane.due ? std::min(*lane.due, at) : at;
     }
   }
-  for (const auto& [key, bus] : page.held_keys)
-    if (const auto lane = lanes_.find(partition_of(key)); lane != lanes_.end()) lane->second.held_keys[key] = bus;
+  for (const std::string& key : page.held_keys)
+    if (const auto lane = lanes_.find(partition_of(key)); lane != lanes_.end()) lane->second.held_keys.insert(key);
   // Some saga is the one that goes alone: nobody tells when that has survived.
   if (page.put_off) {
     Lane& lane = lanes_.at(*page.put_off);
@@ -231,7 +218,7 @@ void Relay::begin_work(Page& page) {
   }
   for (Entry& entry : page.work.send) {
     ++entry.attempts;
-    take_in_hand(entry, !goes_unclaimed(entry, routing_));
+    take_in_hand(entry);
     send(entry);
   }
 }

@@ -92,24 +92,6 @@ TEST_P(RelayTest, NothingIsSentThatItsConsumersFoundInAnothersPartition) {
   EXPECT_EQ(status_of("e1"), EntryStatus::PROCESSING);
 }
 
-TEST_P(RelayTest, EventsOfAKeyFollowEachOtherOnABusThatKeepsTheirOrder) {
-  emit("e1", "sent");
-  emit("e2", "sent");
-  run();
-  EXPECT_THAT(bus_.sent, ElementsAre("e1"));
-  bus_.ordered = true;
-  emit("e3", "sent");
-  run();
-  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e2", "e3"));
-  bus_.answers = true;
-  bus_.answer = Outcome::cut_off("the way broke");
-  relay_.run_once();  // settles them
-  bus_.sent.clear();
-  bus_.answers = false;
-  run();
-  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e2", "e3"));
-}
-
 TEST_P(RelayTest, NoPassIsMadeAfterADeliveryThatNobodyWaitedFor) {
   run();
   bus_.answers = true;

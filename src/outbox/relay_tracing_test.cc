@@ -44,16 +44,6 @@ TEST_P(RelayTracingTest, EveryAttemptSendsTheSameBytesAndAFailedOneIsASpanBeside
   EXPECT_EQ(spans[0].parent_id, spans[1].parent_id);
 }
 
-TEST_P(RelayTracingTest, WhatIsGivenAgainHasTheBytesOfItsFirstTime) {
-  emit("e1", "sent", "k", kSampled);
-  run();
-  ASSERT_EQ(bus_.sent.size(), 1u);
-  bus_.lose();
-  run();
-  ASSERT_EQ(bus_.given.size(), 1u);
-  EXPECT_EQ(bus_.traces[0], bus_.traces[1]);
-}
-
 TEST_P(RelayTracingTest, WhatAHandlerEmitsIsAChildOfItsHandling) {
   std::string inside;
   Emitter emitter(options_, routing_, [](std::uint64_t, std::uint64_t) {});

@@ -3,16 +3,14 @@
 //
 // An entry may go only where every earlier live entry of its key has gone in the
 // same pass. Local entries of one key may follow each other inside of one
-// transaction; on a bus one entry per key is under way, unless it keeps their order. Where
-// its receivers run here, only entries for the same bus follow each other, and one that has
-// failed before or is suspect goes alone: what would be cut off behind it again and again,
-// or suspected with it, waits instead.
+// transaction; on a bus one entry per key is under way.
 #pragma once
 
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "outbox/routing.h"
@@ -24,17 +22,11 @@ namespace skald::outbox {
 // Where one more death of its owner would count against it (store/tables/blame.h).
 inline bool is_alone(const Entry& entry) { return entry.crashes >= tables::blame::kDeathsAlone; }
 
-// Whether it is for a bus alone, which keeps the order of what is on its way together.
-bool goes_in_order(const Entry& entry, const Routing& routing);
-// And no code runs for it in this process: it is never claimed, and nobody asks what its owners died of.
-bool goes_unclaimed(const Entry& entry, const Routing& routing);
-
 using Blames = std::map<std::string, tables::blame::Blame, std::less<>>;
 
 // What a relay has begun.
 struct InHand {
   std::int64_t fence = 0;
-  bool claimed = true;
   bool suspect = false;
 };
 
@@ -43,8 +35,7 @@ struct Triage {
   std::vector<Entry> claimed;  // for consumers, in order, but to be claimed first: all, or a group of suspects
   std::vector<Entry> careful;  // the same, and to be run one by one
   std::vector<Entry> send;  // for a bus
-  std::optional<Entry> alone;  // to be claimed, marked, and handled or sent with no other suspect beside it, and with
-      // nothing else that is received in this process
+  std::optional<Entry> alone;  // to be claimed, marked, and handled or sent with no other suspect beside it
   std::vector<Entry> condemned;  // to be parked
   std::vector<Entry> orphans;  // a dead owner had them in hand
   std::vector<Entry> forged;  // content does not match the hash
@@ -69,8 +60,8 @@ struct TriageInput {
   std::uint64_t chance = 0;  // decides which of several goes alone
 };
 
-// Keys that an earlier entry holds against all that come behind it, but for those that go to the bus that is named.
-using HeldKeys = std::unordered_map<std::string, const Bus*>;
+// Keys that an earlier entry holds against all that come after it.
+using HeldKeys = std::unordered_set<std::string>;
 
 // `held_keys` lives for one pass, which may have several pages.
 Triage triage(const TriageInput& input, HeldKeys& held_keys);

@@ -13,9 +13,7 @@ class NoBus final : public Bus {
   void poll(Duration, std::span<const int>) override {}
   std::size_t in_flight() const override { return 0; }
   bool is_ready() const override { return ready; }
-  bool keeps_order() const override { return ordered; }
-  bool delivers_here() const override { return here; }
-  bool ready = true, ordered = false, here = false;
+  bool ready = true;
 };
 
 class TriageTest : public testing::Test {
@@ -65,63 +63,6 @@ class TriageTest : public testing::Test {
   std::uint64_t chance = 0;
 };
 
-TEST_F(TriageTest, OnABusThatKeepsTheirOrderEventsOfAKeyFollowEachOther) {
-  add("a", "k", "sent", EntryStatus::PROCESSING);
-  in_hand["a"] = {};
-  add("b", "k", "sent");
-  add("c", "k", "sent");
-  EXPECT_EQ(ids(run().send), "");
-  bus.ordered = true;
-  EXPECT_EQ(ids(run().send), "bc");
-  entries[1].status = EntryStatus::FAILED;
-  entries[1].next_retry_at = now + 1s;
-  EXPECT_EQ(ids(run().send), "");  // what waits is not passed
-  entries[1].status = EntryStatus::PENDING;
-  room = 1;
-  EXPECT_EQ(ids(run().send), "b");
-}
-
-TEST_F(TriageTest, WhereReceiversRunHereOnlyEventsForTheSameBusFollowEachOther) {
-  NoBus other;
-  other.ordered = other.here = bus.ordered = bus.here = true;
-  routing.add(Route{.type = "elsewhere", .bus = &other});
-  for (const char* type : {"local", "elsewhere"}) {
-    entries.clear();
-    add("a", "k", "sent");
-    add("b", "k", "sent");
-    add("c", "k", type);
-    add("d", "k", "sent");
-    add("e", "j", type);
-    const Triage out = run();
-    EXPECT_EQ(ids(out.send) + ids(out.local), "abe") << type;
-    EXPECT_EQ(out.behind.size(), 1u);
-  }
-}
-
-TEST_F(TriageTest, WhereReceiversRunHereWhatHasFailedOrIsSuspectIsFollowedByNone) {
-  bus.ordered = bus.here = true;
-  add("a", "k", "sent", EntryStatus::PROCESSING).attempts = 1;
-  in_hand["a"] = {};
-  add("b", "k", "sent");
-  add("c", "k", "sent");
-  EXPECT_EQ(ids(run().send), "bc");
-  entries[1].status = EntryStatus::FAILED;
-  EXPECT_EQ(ids(run().send), "bc") << "cut off before, and not by a fault of its own";
-  entries[1].attempts = 1;
-  EXPECT_EQ(ids(run().send), "b");
-  entries[0].attempts = 2;
-  EXPECT_EQ(ids(run().send), "") << "it is being tried again";
-  entries[0].attempts = 1;
-  entries[0].crashes = 1;
-  EXPECT_EQ(ids(run().send), "") << "it was in the hands of one that died";
-  in_hand.clear();
-  entries[0].status = EntryStatus::PENDING;
-  entries[0].attempts = 0;
-  EXPECT_EQ(ids(run().send), "a");
-  entries[0].crashes = tables::blame::kDeathsAlone;
-  EXPECT_EQ(run().alone->id, "a") << "what runs here is claimed, so deaths are known";
-}
-
 TEST_F(TriageTest, SendsOneEventPerKeyAtATime) {
   add("a", "k", "sent");
   add("b", "k", "sent");
@@ -142,27 +83,22 @@ TEST_F(TriageTest, OfThoseThatADeathWouldCountAgainstOneGoesAndChanceSaysWhich) 
   EXPECT_FALSE(run().alone);
 }
 
-TEST_F(TriageTest, WhatGoesAloneHasNoOtherSuspectBesideItAndNothingThatIsReceivedHere) {
-  NoBus here;
-  here.ordered = here.here = true;
-  routing.add(Route{.type = "here", .bus = &here});
+TEST_F(TriageTest, WhatGoesAloneHasNoOtherSuspectBesideIt) {
   add("a", "k", "sent").crashes = tables::blame::kDeathsAlone;
-  add("b", "l", "here");
-  add("c", "m", "sent");
-  add("d", "m", "local");
+  add("b", "m", "sent");
+  add("c", "m", "local");
   Triage out = run();
   EXPECT_EQ(out.alone->id, "a");
-  EXPECT_EQ(ids(out.send) + ids(out.local), "c") << "b comes later, and nothing of m goes past c";
+  EXPECT_EQ(ids(out.send) + ids(out.local), "b") << "nothing of m goes past b";
   suspects_in_hand = true;
   EXPECT_FALSE(run().alone);
-  EXPECT_EQ(ids(run().send), "bc");
   suspects_in_hand = false;
   add("e", "n", "sent").crashes = 1;
   out = run();
   EXPECT_FALSE(out.alone) << "e is one of many suspects, and goes first";
-  EXPECT_EQ(ids(out.send), "bce");
+  EXPECT_EQ(ids(out.send), "be");
   alone_in_hand = true;
-  EXPECT_EQ(ids(run().send), "c");
+  EXPECT_EQ(ids(run().send), "b");
 }
 
 TEST_F(TriageTest, WhatHasKilledThreeTimesIsParkedOnceForEachTimeAndNotRun) {

@@ -4,11 +4,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
+#include "bus/nats/link.h"
 #include "bus/nats/nats_fixture.h"
 #include "bus/nats/nats_key_fixture.h"
-#include "conformance/bus_conformance.h"
 #include "skald/error.h"
 
 namespace skald::test {
@@ -19,43 +18,43 @@ using ::testing::Not;
 
 class NatsSecureTest : public ::testing::Test, protected Scene {
  protected:
-  // With `give_up`, the first attempt to connect is the only one that there is time for.
-  Outcome send(const NatsBusOptions& options, bool give_up = true) {
-    NatsBus bus(env, options);
-    std::optional<Outcome> result;
-    bus.send(make_message("event-1"), [&](Outcome outcome) { result = std::move(outcome); });
-    bus.poll(0s);  // an attempt to connect, with all that can be known of it
-    if (give_up && bus.server_id().empty()) clock.advance(5s);
-    while (!result) bus.poll(1s);
-    return *result;
+  static NatsOptions options(const NatsServer& server) {
+    NatsOptions options;
+    options.urls = {server.url()};
+    return options;
   }
-  void expect_open(const NatsBusOptions& options) {
-    const Outcome outcome = send(options, false);
-    EXPECT_EQ(outcome.verdict, Verdict::delivered) << outcome.error;
+  void expect_open(const NatsOptions& options) {
+    NatsLink link(env, options, {.up = [] {}, .down = [] {}});
+    while (!link.is_up()) link.poll(1s, {});
   }
-  NatsBusOptions options(const NatsServer& server) { return bus_options(server.url(), "secure"); }
+  // Why the first attempt to connect failed.
+  std::string refusal(const NatsOptions& options) {
+    NatsLink link(env, options, {.up = [] {}, .down = [] {}});
+    link.poll(0s, {});
+    EXPECT_FALSE(link.is_up());
+    return link.why_down();
+  }
 };
 
 TEST_F(NatsSecureTest, UserAndPasswordAreShownToTheServerOnly) {
   NatsServer server(R"(authorization { user: "app", password: "right-word" })");
-  NatsBusOptions chosen = options(server);
-  chosen.connection.user = "app";
-  chosen.connection.password = "right-word";
+  NatsOptions chosen = options(server);
+  chosen.user = "app";
+  chosen.password = "right-word";
   expect_open(chosen);
-  chosen.connection.password = "wrong-word";
-  const Outcome wrong = send(chosen);
-  EXPECT_EQ(wrong.verdict, Verdict::retry);
-  EXPECT_THAT(wrong.error, HasSubstr("Authorization Violation"));
-  EXPECT_THAT(wrong.error, HasSubstr("check the user"));
-  EXPECT_THAT(wrong.error, Not(HasSubstr("wrong-word")));
+  chosen.password = "wrong-word";
+  const std::string wrong = refusal(chosen);
+  EXPECT_THAT(wrong, HasSubstr("Authorization Violation"));
+  EXPECT_THAT(wrong, HasSubstr("check the user"));
+  EXPECT_THAT(wrong, Not(HasSubstr("wrong-word")));
   for (const std::string& line : log.lines()) EXPECT_THAT(line, Not(HasSubstr("-word")));
 }
 
 TEST_F(NatsSecureTest, ATokenOpens) {
   NatsServer server(R"(authorization { token: "right-token" })");
-  NatsBusOptions chosen = options(server);
-  EXPECT_EQ(send(chosen).verdict, Verdict::retry);
-  chosen.connection.token = "right-token";
+  NatsOptions chosen = options(server);
+  EXPECT_NE(refusal(chosen), "");
+  chosen.token = "right-token";
   expect_open(chosen);
 }
 
@@ -67,11 +66,10 @@ class NatsKeyTest : public NatsSecureTest {
     return path.string();
   }
   // Not let in, and told why without any secret.
-  void expect_refused(const NatsBusOptions& chosen, const NatsKey& key) {
-    const Outcome outcome = send(chosen);
-    EXPECT_EQ(outcome.verdict, Verdict::retry);
-    EXPECT_THAT(outcome.error, HasSubstr("check the user, token, credentials file or nkey"));
-    EXPECT_THAT(outcome.error, Not(HasSubstr(key.seed())));
+  void expect_refused(const NatsOptions& chosen, const NatsKey& key) {
+    const std::string why = refusal(chosen);
+    EXPECT_THAT(why, HasSubstr("check the user, token, credentials file or nkey"));
+    EXPECT_THAT(why, Not(HasSubstr(key.seed())));
     for (const std::string& line : log.lines()) EXPECT_THAT(line, Not(HasSubstr(key.seed())));
   }
 
@@ -81,14 +79,14 @@ class NatsKeyTest : public NatsSecureTest {
 
 TEST_F(NatsKeyTest, AnNkeyOpensToWhoHasItsSeed) {
   NatsServer server("authorization { users: [ { nkey: " + user.public_key() + " } ] }");
-  NatsBusOptions chosen = options(server);
-  EXPECT_EQ(send(chosen).verdict, Verdict::retry);
-  chosen.connection.nkey = user.public_key();
-  chosen.connection.nkey_seed_file = write("right.nk", user.seed());
+  NatsOptions chosen = options(server);
+  EXPECT_NE(refusal(chosen), "");
+  chosen.nkey = user.public_key();
+  chosen.nkey_seed_file = write("right.nk", user.seed());
   expect_open(chosen);
-  chosen.connection.nkey_seed_file = write("wrong.nk", stranger.seed());
+  chosen.nkey_seed_file = write("wrong.nk", stranger.seed());
   expect_refused(chosen, stranger);
-  chosen.connection.nkey = stranger.public_key();
+  chosen.nkey = stranger.public_key();
   expect_refused(chosen, stranger);
 }
 
@@ -111,23 +109,21 @@ TEST_F(NatsKeyTest, ACredentialsFileOpensToWhoIsVouchedFor) {
                            "\n------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n" + holder.seed() +
                            "\n------END USER NKEY SEED------\n");
   };
-  NatsBusOptions chosen = options(server);
-  chosen.connection.credentials_file = credentials("right.creds", account, user);
+  NatsOptions chosen = options(server);
+  chosen.credentials_file = credentials("right.creds", account, user);
   expect_open(chosen);
-  chosen.connection.credentials_file = credentials("not-its-seed.creds", account, stranger);
+  chosen.credentials_file = credentials("not-its-seed.creds", account, stranger);
   expect_refused(chosen, stranger);
   const NatsKey unknown(NatsKey::Kind::account, "unknown");
-  chosen.connection.credentials_file = credentials("unknown-account.creds", unknown, user);
+  chosen.credentials_file = credentials("unknown-account.creds", unknown, user);
   expect_refused(chosen, user);
 }
 
 TEST_F(NatsKeyTest, AFileThatIsMissingIsNamedAsTheReason) {
   NatsServer server;
-  NatsBusOptions chosen = options(server);
-  chosen.connection.credentials_file = (folder.path() / "missing.creds").string();
-  const Outcome outcome = send(chosen);
-  EXPECT_EQ(outcome.verdict, Verdict::retry);
-  EXPECT_THAT(outcome.error, HasSubstr("missing.creds"));
+  NatsOptions chosen = options(server);
+  chosen.credentials_file = (folder.path() / "missing.creds").string();
+  EXPECT_THAT(refusal(chosen), HasSubstr("missing.creds"));
 }
 
 // Two authorities; the first one signed the server and a client.
@@ -160,11 +156,11 @@ class NatsTlsTest : public NatsSecureTest {
   std::string server_settings(const std::string& more = {}) const {
     return "tls { cert_file: \"" + file("server.pem") + "\", key_file: \"" + file("server.key") + "\"" + more + " }";
   }
-  NatsBusOptions tls_options(const NatsServer& server, const std::string& authority) {
-    NatsBusOptions chosen = options(server);
-    chosen.connection.urls = {"tls://localhost:" + std::to_string(server.port())};
-    chosen.connection.tls.required = true;
-    chosen.connection.tls.ca_file = file(authority + ".pem");
+  NatsOptions tls_options(const NatsServer& server, const std::string& authority) {
+    NatsOptions chosen = options(server);
+    chosen.urls = {"tls://localhost:" + std::to_string(server.port())};
+    chosen.tls.required = true;
+    chosen.tls.ca_file = file(authority + ".pem");
     return chosen;
   }
 
@@ -174,28 +170,26 @@ class NatsTlsTest : public NatsSecureTest {
 TEST_F(NatsTlsTest, AServerIsTrustedByItsAuthorityAndByNoOther) {
   NatsServer server(server_settings());
   expect_open(tls_options(server, "ca"));
-  const Outcome stranger = send(tls_options(server, "other"));
-  EXPECT_EQ(stranger.verdict, Verdict::retry);
-  EXPECT_THAT(stranger.error, HasSubstr("SSL"));
+  EXPECT_THAT(refusal(tls_options(server, "other")), HasSubstr("SSL"));
 }
 
 TEST_F(NatsTlsTest, AServerWhoseCertificateIsForAnotherHostIsNotTrusted) {
   make_certificate("server", "DNS:elsewhere.invalid");
   NatsServer server(server_settings());
-  EXPECT_EQ(send(tls_options(server, "ca")).verdict, Verdict::retry);
+  EXPECT_NE(refusal(tls_options(server, "ca")), "");
 }
 
 TEST_F(NatsTlsTest, AServerWithoutTlsIsNotUsedWhereTlsIsRequired) {
   NatsServer server;
-  EXPECT_EQ(send(tls_options(server, "ca")).verdict, Verdict::retry);
+  EXPECT_NE(refusal(tls_options(server, "ca")), "");
 }
 
 TEST_F(NatsTlsTest, AServerThatAsksForACertificateGetsIt) {
   NatsServer server(server_settings(", ca_file: \"" + file("ca.pem") + "\", verify: true"));
-  NatsBusOptions chosen = tls_options(server, "ca");
-  EXPECT_EQ(send(chosen).verdict, Verdict::retry);
-  chosen.connection.tls.certificate_file = file("client.pem");
-  chosen.connection.tls.key_file = file("client.key");
+  NatsOptions chosen = tls_options(server, "ca");
+  EXPECT_NE(refusal(chosen), "");
+  chosen.tls.certificate_file = file("client.pem");
+  chosen.tls.key_file = file("client.key");
   expect_open(chosen);
 }
 

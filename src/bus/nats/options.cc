@@ -115,16 +115,4 @@ void check_nats_name(std::string_view what, std::string_view name) {
     throw Invalid("NATS_NAME", std::string(what) + " must be 1 to 64 letters, digits, '_' or '-' to be a name in NATS");
 }
 
-std::string nats_stream(std::string_view topic) { return "skald-" + std::string(topic); }
-
-std::string nats_subject(std::string_view topic, int partition) {
-  return "skald." + std::string(topic) + "." + std::to_string(partition);
-}
-
-std::string nats_all_subjects(std::string_view topic) { return "skald." + std::string(topic) + ".*"; }
-
-std::string nats_durable(std::string_view service, int partition) {
-  return std::string(service) + "-" + std::to_string(partition);
-}
-
 }  // namespace skald

@@ -1,4 +1,4 @@
-// How to reach a NATS server, and the names everything has there.
+// How to reach a NATS server.
 #pragma once
 
 #include <nats/nats.h>
@@ -51,14 +51,7 @@ NatsOptionsHandle make_nats_options(const NatsOptions& options);
 std::string nats_hosts(const NatsOptions& options);
 
 // Throws Invalid (NATS_NAME) for what is not 1 to 64 of A-Z a-z 0-9 _ -: names
-// become parts of subjects, streams and durables, where '.', '*' and '>' mean something.
+// become parts of subjects, where '.', '*' and '>' mean something.
 void check_nats_name(std::string_view what, std::string_view name);
-
-// One stream per topic, one subject per partition, one durable per service and
-// partition in it.
-std::string nats_stream(std::string_view topic);
-std::string nats_subject(std::string_view topic, int partition);
-std::string nats_all_subjects(std::string_view topic);
-std::string nats_durable(std::string_view service, int partition);
 
 }  // namespace skald

@@ -87,20 +87,17 @@ Pending pending_sqlite(Transaction& tx, std::string_view worker, std::span<const
   "SELECT o.*, " partition ", EXISTS (SELECT 1 FROM skald_blocked_key b WHERE b.key = o.key) "
 
 // One row per owned partition at least: its entries, or nulls where it has none.
-#define SKALD_PENDING(lock)                                                                                          \
-  "WITH owned AS MATERIALIZED (SELECT p.id, w.after FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[], " \
-  "$3::bigint[]) AS w(id, fence, after) ON w.id = p.id WHERE p.owner = $4 AND p.fence = w.fence" lock                \
-  ") " SKALD_WITH_BLOCKED("owned.id") "FROM owned " SKALD_LIVE_BEHIND("owned.id",                                    \
-                                                                      "owned.after") "ORDER BY owned.id, o.seq"
-constexpr std::string_view kPending = SKALD_PENDING(""), kPendingLocked = SKALD_PENDING(" FOR SHARE OF p");
+constexpr std::string_view kPending =
+    "WITH owned AS MATERIALIZED (SELECT p.id, w.after FROM skald_partition p JOIN unnest($1::bigint[], $2::bigint[], "
+    "$3::bigint[]) AS w(id, fence, after) ON w.id = p.id WHERE p.owner = $4 AND p.fence = w.fence FOR SHARE OF p"
+    ") " SKALD_WITH_BLOCKED("owned.id") "FROM owned " SKALD_LIVE_BEHIND("owned.id",
+                                                                        "owned.after") "ORDER BY owned.id, o.seq";
 
 // The same of a single partition, whose entries come in no order. A lone event wakes its relay
 // with one, and a plan without arrays starts faster.
-#define SKALD_PENDING_ONE(lock) \
-  SKALD_WITH_BLOCKED("p.id")    \
-  "FROM skald_partition p " SKALD_LIVE_BEHIND("p.id", "$3") "WHERE p.id = $1 AND p.fence = $2 AND p.owner = $4" lock
-constexpr std::string_view kPendingOne = SKALD_PENDING_ONE(""),
-                           kPendingOneLocked = SKALD_PENDING_ONE(" FOR SHARE OF p");
+constexpr std::string_view kPendingOne =
+    SKALD_WITH_BLOCKED("p.id") "FROM skald_partition p " SKALD_LIVE_BEHIND("p.id", "$3") "WHERE p.id = $1 AND p.fence = $2 "
+                               "AND p.owner = $4 FOR SHARE OF p";
 
 // For the bug of looking at no fence.
 constexpr std::string_view kPendingUnfenced =
@@ -108,11 +105,9 @@ constexpr std::string_view kPendingUnfenced =
     "fence, after) WHERE $4::text IS NOT NULL) " SKALD_WITH_BLOCKED("owned.id") "FROM owned " SKALD_LIVE_BEHIND(
         "owned.id", "owned.after") "ORDER BY owned.id, o.seq";
 
-std::string_view pending_statement(std::size_t positions, Fences fences) {
+std::string_view pending_statement(std::size_t positions) {
   if (!seam::holds(seam::Rule::fence_checked)) return kPendingUnfenced;
-  const bool locked = fences == Fences::locked;
-  if (positions == 1) return locked ? kPendingOneLocked : kPendingOne;
-  return locked ? kPendingLocked : kPending;
+  return positions == 1 ? kPendingOne : kPending;
 }
 
 }  // namespace
@@ -135,8 +130,7 @@ void insert(Transaction& tx, std::span<const NewEntry> entries, Owed owed) {
   }
 }
 
-Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit,
-                Fences fences) {
+Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit) {
   if (tx.on(Dialect::sqlite)) return pending_sqlite(tx, worker, positions, limit);
   std::vector<std::int64_t> ids, fence_numbers, afters;
   for (const Position& p : positions) {
@@ -144,10 +138,9 @@ Pending pending(Transaction& tx, std::string_view worker, std::span<const Positi
     fence_numbers.push_back(p.fence);
     afters.push_back(p.after);
   }
-  const std::string_view sql = pending_statement(positions.size(), fences);
-  const bool one = sql == kPendingOne || sql == kPendingOneLocked;
-  const Rows rows = one ? tx.query(sql, ids[0], fence_numbers[0], afters[0], worker, limit)
-                        : tx.query(sql, ids, fence_numbers, afters, worker, limit);
+  const std::string_view sql = pending_statement(positions.size());
+  const Rows rows = sql == kPendingOne ? tx.query(sql, ids[0], fence_numbers[0], afters[0], worker, limit)
+                                       : tx.query(sql, ids, fence_numbers, afters, worker, limit);
   Pending out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const int partition = rows.get<int>(i, kColumnCount);

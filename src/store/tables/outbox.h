@@ -73,17 +73,14 @@ struct TakenLetters {
 TakenLetters take_letters(Transaction& tx, std::string_view worker, std::span<const partition::Ownership> owned,
                           std::span<const ArrivedLetter> letters);
 
-// Checks the fences, and locks them (shared) where something is to be written, and reads what is
-// live behind each position, in order, at most `limit` each: one round trip. Partitions whose
-// fence has moved on are missing from `owned`.
-enum class Fences { looked_at, locked };
+// Checks the fences and locks them (shared), and reads what is live after each position, in order, at most `limit`
+// each: one round trip. Partitions whose fence has moved on are missing from `owned`.
 struct Pending {
   std::vector<int> owned;
   std::vector<Entry> entries;                // by partition, then seq
   std::vector<std::string> blocked_keys;     // by a dead letter in front
 };
-Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit,
-                Fences fences);
+Pending pending(Transaction& tx, std::string_view worker, std::span<const Position> positions, std::size_t limit);
 
 // A lone new event as a text, by its id as $1, and back; nothing where it is no such text.
 extern const std::string_view kOffer;
@@ -117,24 +114,6 @@ bool revive(Transaction& tx, std::string_view id, bool out_of_order);
 std::optional<Entry> find(Transaction& tx, std::string_view id);
 // Those that there are, by seq.
 std::vector<Entry> find_all(Transaction& tx, std::span<const std::string> ids);
-
-// When something completed last since then, of each kind.
-struct LastDelivery {
-  int partition = 0;
-  std::string type;
-  bool landed = false;                       // it came from another service
-  Time at{};
-};
-std::vector<LastDelivery> last_deliveries(Transaction& tx, Time since);
-
-// What completed in these partitions (a bit each) since then, by seq.
-struct Delivered {
-  std::string id, type;
-  bool landed = false;                       // it came from another service
-  int partition = 0;
-  Time at{};
-};
-std::vector<Delivered> delivered_since(Transaction& tx, std::uint64_t partitions, Time since);
 
 struct Filter {
   std::optional<EntryStatus> status;

@@ -1,4 +1,4 @@
-// What is asked of the outbox beside its delivery: single entries, lists, what was delivered.
+// What is asked of the outbox beside its delivery: single entries, lists, the backlog.
 #include <algorithm>
 
 #include "store/tables/outbox.h"
@@ -20,31 +20,6 @@ std::vector<Entry> find_all(Transaction& tx, std::span<const std::string> ids) {
   for (const std::string& id : ids)
     if (auto entry = find(tx, id)) out.push_back(std::move(*entry));
   std::ranges::sort(out, {}, &Entry::seq);
-  return out;
-}
-
-std::vector<LastDelivery> last_deliveries(Transaction& tx, Time since) {
-  const Rows rows = tx.query(
-      "SELECT partition, type, source, MAX(updated_at) FROM skald_outbox WHERE status = 3 AND updated_at >= $1 GROUP "
-      "BY partition, type, source",
-      since);
-  std::vector<LastDelivery> out;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    out.push_back({rows.get<int>(i, 0), rows.get<std::string>(i, 1), !rows.get<std::string_view>(i, 2).empty(),
-                   rows.get<Time>(i, 3)});
-  return out;
-}
-
-std::vector<Delivered> delivered_since(Transaction& tx, std::uint64_t partitions, Time since) {
-  const Rows rows = tx.query(
-      "SELECT id, type, source, partition, updated_at FROM skald_outbox WHERE status = 3 AND updated_at >= $1 ORDER BY "
-      "seq",
-      since);
-  std::vector<Delivered> out;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if ((partitions >> rows.get<int>(i, 3) & 1) != 0)
-      out.push_back({rows.get<std::string>(i, 0), rows.get<std::string>(i, 1),
-                     !rows.get<std::string_view>(i, 2).empty(), rows.get<int>(i, 3), rows.get<Time>(i, 4)});
   return out;
 }
 

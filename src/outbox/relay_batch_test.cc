@@ -1,4 +1,4 @@
-// Sends to a bus that keeps order: no claims, and settled together.
+// What fails, and what is handled after a death, in batches.
 #include <gmock/gmock.h>
 
 #include "outbox/relay_fixture.h"
@@ -10,10 +10,9 @@ using testing::ElementsAre;
 
 constexpr char kKey[] = "k";
 
-class RelayOrderTest : public RelayTest {
+class RelayBatchTest : public RelayTest {
  protected:
-  RelayOrderTest() {
-    bus_.ordered = true;
+  RelayBatchTest() {
     routing_.add(Consumer{.name = "f", .type = "fickle", .handle = [this](Transaction&, const Message& message) {
                             if (message.event.id == failing_) throw std::runtime_error("not now");
                           }});
@@ -21,47 +20,9 @@ class RelayOrderTest : public RelayTest {
   std::string failing_;
   static std::uint64_t bit() { return std::uint64_t{1} << partition_of(kKey); }
 };
-INSTANTIATE_TEST_SUITE_P(Databases, RelayOrderTest, kBothDatabases, name_of);
+INSTANTIATE_TEST_SUITE_P(Databases, RelayBatchTest, kBothDatabases, name_of);
 
-TEST_P(RelayOrderTest, WhatGoesInOrderIsSentWithoutAClaim) {
-  emit("e1", "sent");
-  emit("e2", "sent");
-  run();
-  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e2"));
-  EXPECT_EQ(status_of("e1"), EntryStatus::PENDING);
-  run();
-  EXPECT_THAT(bus_.sent, ElementsAre("e1", "e2")) << "it is under way, and this relay knows it";
-}
-
-TEST_P(RelayOrderTest, WhatWasDeliveredIsSettledALittleLater) {
-  bus_.answers = true;
-  emit("e1", "sent");
-  run();
-  EXPECT_EQ(status_of("e1"), EntryStatus::PENDING);
-  const Duration idle = relay_.run_once();
-  EXPECT_GT(idle, Duration::zero());
-  EXPECT_LE(idle, 100ms);
-  clock_.at += idle;
-  run();
-  EXPECT_EQ(status_of("e1"), EntryStatus::COMPLETED);
-  EXPECT_EQ(entry("e1").attempts, 1);
-  EXPECT_EQ(relay_.in_hand(), 0u);
-}
-
-TEST_P(RelayOrderTest, ManyAreSettledAtOnceAndAllBeforeTheEnd) {
-  bus_.answers = true;
-  for (int i = 0; i < 64; ++i) emit("e" + std::to_string(i), "sent");
-  run();
-  EXPECT_EQ(status_of("e63"), EntryStatus::COMPLETED);
-  emit("last", "sent");
-  run();
-  EXPECT_EQ(status_of("last"), EntryStatus::PENDING);
-  relay_.drain();
-  run();
-  EXPECT_EQ(status_of("last"), EntryStatus::COMPLETED);
-}
-
-TEST_P(RelayOrderTest, AFailureIsSettledAtOnceWithItsAttempt) {
+TEST_P(RelayBatchTest, AFailureIsSettledAtOnceWithItsAttempt) {
   bus_.answers = true;
   bus_.answer = Outcome::failed("not now");
   emit("e1", "sent");
@@ -70,7 +31,7 @@ TEST_P(RelayOrderTest, AFailureIsSettledAtOnceWithItsAttempt) {
   EXPECT_EQ(entry("e1").attempts, 1);
 }
 
-TEST_P(RelayOrderTest, AFailureIsOneWarningWithItsReasonAndItsNextTry) {
+TEST_P(RelayBatchTest, AFailureIsOneWarningWithItsReasonAndItsNextTry) {
   bus_.answers = true;
   bus_.answer = Outcome::failed("the receiver answered 503");
   emit("e1", "sent", "k");
@@ -89,30 +50,7 @@ TEST_P(RelayOrderTest, AFailureIsOneWarningWithItsReasonAndItsNextTry) {
   EXPECT_EQ(fields.at("nextRetryAt"), format_time(entry("e1").next_retry_at).c_str());
 }
 
-TEST_P(RelayOrderTest, NothingFollowsWhatHasFailedNotEvenInAPassThatIsBeyondIt) {
-  options_.batch = 1;  // pages are as small as they may be: four
-  for (const char* id : {"e1", "e2", "e3", "e4"}) emit(id, "sent");
-  while (bus_.sent.empty()) relay_.run_once();
-  ASSERT_EQ(bus_.sent.size(), 4u);
-  emit("e5", "sent");
-  bus_.answers = true;
-  bus_.answer = Outcome::failed("not now");
-  run();
-  EXPECT_EQ(bus_.sent.size(), 4u);
-  EXPECT_EQ(status_of("e5"), EntryStatus::PENDING);
-}
-
-TEST_P(RelayOrderTest, ABusThatLosesItsEndIsGivenAlsoWhatWasNotSettledYet) {
-  bus_.answers = true;
-  emit("e1", "sent");
-  run();
-  ASSERT_EQ(status_of("e1"), EntryStatus::PENDING);
-  bus_.lose();
-  run();
-  EXPECT_THAT(bus_.given, ElementsAre("e1"));
-}
-
-TEST_P(RelayOrderTest, WhereAnOwnerDiedWhatIsHandledIsClaimedTogetherFirst) {
+TEST_P(RelayBatchTest, WhereAnOwnerDiedWhatIsHandledIsClaimedTogetherFirst) {
   run();
   ASSERT_NE(relay_.orderly() & bit(), 0u);
   relay_.be_careful(bit());
@@ -129,7 +67,7 @@ TEST_P(RelayOrderTest, WhereAnOwnerDiedWhatIsHandledIsClaimedTogetherFirst) {
   EXPECT_NE(relay_.orderly() & bit(), 0u) << "it has been looked through";
 }
 
-TEST_P(RelayOrderTest, WhereOneOfManyThatWereClaimedFailsTheOthersAreHandled) {
+TEST_P(RelayBatchTest, WhereOneOfManyThatWereClaimedFailsTheOthersAreHandled) {
   run();
   relay_.be_careful(bit());
   failing_ = "e2";
@@ -145,7 +83,7 @@ TEST_P(RelayOrderTest, WhereOneOfManyThatWereClaimedFailsTheOthersAreHandled) {
   EXPECT_EQ(entry("e3").crashes, 0);
 }
 
-TEST_P(RelayOrderTest, LocalEventsBesideThemAreHandledUnderTheFence) {
+TEST_P(RelayBatchTest, LocalEventsBesideSendsAreHandledUnderTheFence) {
   emit("e1", "local", "other");
   emit("e2", "sent");
   run();
