@@ -94,6 +94,10 @@ class Courier {
   virtual void poll(Duration wait, std::span<const int> wake = {}) = 0;
   // False: it knows that nothing can be carried.
   virtual bool is_up() const { return true; }
+
+  // Set before the first poll(), and called inside of it: a service takes letters that may not have done so before.
+  using Returned = std::function<void(const std::string& service)>;
+  virtual void on_return(Returned /*returned*/) {}
 };
 
 // What an engine does with what comes (Engine::accept, Engine::answer).

@@ -41,6 +41,9 @@ class HandCourier final : public Courier {
       known(knower ? std::optional(knower(inquiry)) : std::nullopt);
   }
 
+  void on_return(Returned returned) override { come_back = std::move(returned); }
+
+  Returned come_back;
   std::deque<Sent> sent;
   std::vector<std::pair<Inquiry, Known>> asked;
   std::function<Knowledge(const Inquiry&)> knower;

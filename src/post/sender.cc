@@ -37,6 +37,11 @@ Sender::Sender(Env env, Database& db, const outbox::Membership& membership, cons
       troubles_(env),
       view_(std::make_shared<outbox::Membership::View>()) {}
 
+void Sender::set_courier(Courier& courier) {
+  courier_ = &courier;
+  courier.on_return([this](const std::string& service) { end_pauses(service); });
+}
+
 Duration Sender::run_once() {
   if (courier_ == nullptr) return kIdleMax;
   try {
@@ -285,7 +290,10 @@ void Sender::pause(const LaneId& id, Lane& lane, std::string why) {
 }
 
 void Sender::note_reached(const std::string& subscriber) {
-  if (!troubles_.end(subscriber)) return;  // else the other lanes need not wait any longer
+  if (troubles_.end(subscriber)) end_pauses(subscriber);
+}
+
+void Sender::end_pauses(const std::string& subscriber) {
   for (auto& [id, lane] : lanes_)
     if (id.first == subscriber) lane.not_before = {};
 }

@@ -37,7 +37,7 @@ class Sender {
          const OutboxOptions& options, dead_letter::Alert alert);
 
   // Before the first run_once(). Without a courier there is nothing to do.
-  void set_courier(Courier& courier) { courier_ = &courier; }
+  void set_courier(Courier& courier);
   // Courier and engine agree by it that a receiver is there again, or that there is a new one.
   void look_again() { looks_again_ = true; }
 
@@ -110,6 +110,7 @@ class Sender {
   void hear(const LaneId& id, std::int64_t number, Courier::Answer answer);
   void pause(const LaneId& id, Lane& lane, std::string why);
   void note_reached(const std::string& subscriber);
+  void end_pauses(const std::string& subscriber);
   void note_strange(const LaneId& id, const Lane& lane) const;
   void reconcile(const LaneId& id, const LanePlace& there);
   bool go_on_reconciling();

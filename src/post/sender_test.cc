@@ -153,6 +153,25 @@ TEST_P(SenderTest, OtherLanesGoOnAtOnceWhenOneReachesTheReceiverAgain) {
   EXPECT_THAT(courier_.sent, SizeIs(1)) << "it does not wait for its pause";
 }
 
+TEST_P(SenderTest, AServiceThatComesBackIsSentToAtOnce) {
+  emit("e1");
+  for (int i = 0; i < 10; ++i) {
+    run();
+    while (!courier_.sent.empty()) take_sent().answered({Kind::nobody});
+    pass(5s);
+  }
+  run();
+  take_sent().answered({Kind::nobody});
+  run();
+  ASSERT_THAT(courier_.sent, IsEmpty()) << "it waits for seconds by now";
+  courier_.come_back("elsewhere");
+  run();
+  EXPECT_THAT(courier_.sent, IsEmpty());
+  courier_.come_back("there");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1"));
+}
+
 TEST_P(SenderTest, WhatTheReceiversHandlerRefusesIsTheReceiversDeadLetter) {
   there_->refused = "e1";
   emit("e1");

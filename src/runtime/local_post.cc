@@ -55,12 +55,22 @@ using local_post::Mail;
 using local_post::Reply;
 using local_post::Tray;
 
-// Knows the letterboxes that there are.
+// Knows the letterboxes that there are, and the couriers that are to hear when one opens.
 class LocalPost::Office {
  public:
   std::shared_ptr<Tray<Mail>> open(const std::string& service) {
     const std::lock_guard lock(mutex_);
     return boxes_[service] = std::make_shared<Tray<Mail>>();
+  }
+  void tell_return(const std::string& service) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [courier, returned] : returned_) returned(service);
+  }
+  // Nothing: no longer.
+  void tell_returns_to(const void* courier, std::function<void(const std::string&)> returned) {
+    const std::lock_guard lock(mutex_);
+    if (returned) returned_[courier] = std::move(returned);
+    else returned_.erase(courier);
   }
   void close(const std::string& service, const std::shared_ptr<Tray<Mail>>& box) {
     {
@@ -79,11 +89,13 @@ class LocalPost::Office {
  private:
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Tray<Mail>>> boxes_;
+  std::map<const void*, std::function<void(const std::string&)>> returned_;
 };
 
 class LocalPost::LocalCourier final : public Courier {
  public:
   explicit LocalCourier(std::shared_ptr<Office> office) : office_(std::move(office)) {}
+  ~LocalCourier() override { office_->tell_returns_to(this, {}); }
 
   void send(const std::string& service, Letter letter, Answered answered) override {
     office_->put(service, {std::move(letter), reply<Answer>(std::move(answered)), {}});
@@ -94,6 +106,9 @@ class LocalPost::LocalCourier final : public Courier {
   void poll(Duration wait, std::span<const int> wake) override {
     if (wait > Duration::zero()) replies_->wait(wait, wake);
     for (Reply& tell : replies_->take()) tell();
+  }
+  void on_return(Returned returned) override {
+    office_->tell_returns_to(this, reply<std::string>(std::move(returned)));
   }
 
  private:
@@ -119,7 +134,10 @@ class LocalPost::Letterbox final : public Inlet {
   ~Letterbox() override { office_->close(service_, box_); }
 
   // One process has them all; without them nothing is taken.
-  void set_partitions(std::uint64_t mask) override { is_open_ = mask != 0; }
+  void set_partitions(std::uint64_t mask) override {
+    const bool was_open = std::exchange(is_open_, mask != 0);
+    if (is_open_ && !was_open) office_->tell_return(service_);
+  }
   void poll(Duration wait, std::span<const int> wake) override {
     if (wait > Duration::zero()) box_->wait(wait, wake);
     std::deque<Mail> mails = box_->take();

@@ -41,7 +41,14 @@ std::string post_subject(const std::string& service, int partition) {
 std::string post_question_subject(const std::string& service) { return subject_of(service, "ask"); }
 
 NatsCourier::NatsCourier(const Env& env, const NatsOptions& options)
-    : env_(env), link_(env, options, {.up = [] {}, .down = [] {}}) {}
+    : env_(env),
+      link_(env, options,
+            {.up = [this] { link_.subscribe(kPostReturnSubject); },
+             .down = [] {},
+             .message =
+                 [this](const NatsMessage& message) {
+                   if (returned_) returned_(std::string(message.body()));
+                 }}) {}
 
 void NatsCourier::send(const std::string& service, Letter letter, Answered answered) {
   const std::string text = letter_text(letter);
@@ -95,6 +102,7 @@ NatsLetterbox::NatsLetterbox(const Env& env, const NatsOptions& options, std::st
 void NatsLetterbox::set_partitions(std::uint64_t mask) {
   mask_ = mask;
   if (!link_.is_up()) return;
+  const std::uint64_t before = subscribed_;
   for (int i = 0; i < kPartitions; ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i;
     if ((mask & ~subscribed_ & bit) != 0 && link_.subscribe(post_subject(service_, i), service_)) subscribed_ |= bit;
@@ -103,6 +111,7 @@ void NatsLetterbox::set_partitions(std::uint64_t mask) {
       subscribed_ &= ~bit;
     }
   }
+  if ((subscribed_ & ~before) != 0) link_.publish(kPostReturnSubject, {}, service_);
 }
 
 void NatsLetterbox::on_up() {

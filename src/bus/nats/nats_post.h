@@ -19,6 +19,8 @@ namespace skald {
 // "skald.post.course.17", "skald.post.course.ask". Invalid (NATS_NAME).
 std::string post_subject(const std::string& service, int partition);
 std::string post_question_subject(const std::string& service);
+// Where a service says its name when it begins to take letters.
+inline constexpr char kPostReturnSubject[] = "skald.post.returned";
 
 class NatsCourier final : public Courier {
  public:
@@ -29,12 +31,14 @@ class NatsCourier final : public Courier {
   void ask(const std::string& service, Inquiry inquiry, Known known) override;
   void poll(Duration wait, std::span<const int> wake = {}) override;
   bool is_up() const override { return link_.is_up(); }
+  void on_return(Returned returned) override { returned_ = std::move(returned); }
 
  private:
   using Replied = std::function<void(const NatsReply&)>;
   void request(const std::string& subject, std::string_view body, Replied replied);
 
   Env env_;
+  Returned returned_;
   std::deque<std::function<void()>> ended_;  // to be told in poll()
   NatsLink link_;  // last: it goes first, and calls nobody after that
 };

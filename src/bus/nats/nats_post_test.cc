@@ -92,6 +92,19 @@ TEST_F(NatsPostTest, APartitionThatIsGivenAwayIsNoLongerAnsweredFor) {
   EXPECT_EQ(answer.kind, Kind::nobody);
 }
 
+TEST_F(NatsPostTest, CouriersHearWhenAServiceTakesLetters) {
+  std::vector<std::string> returned;
+  courier.on_return([&](const std::string& name) { returned.push_back(name); });
+  while (!courier.is_up()) courier.poll(1ms);
+  send(letter("e1"), nullptr);  // answered, so the server has heard what the courier listens to
+  const auto box = letterbox();
+  while (returned.empty()) {
+    box->poll(1ms);
+    courier.poll(1ms);
+  }
+  EXPECT_EQ(returned.front(), service);
+}
+
 TEST_F(NatsPostTest, AQuestionIsAnswered) {
   const auto box = letterbox();
   std::optional<Knowledge> knowledge;
