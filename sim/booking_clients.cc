@@ -1,6 +1,8 @@
 #include "sim/booking_clients.h"
 
+#include "booking/record.h"
 #include "booking/views.h"
+#include "golf/events.h"
 #include "sim/signals.h"
 #include "store/tables/outbox.h"
 
@@ -125,6 +127,8 @@ void BookingClients::change_slot() {
 }
 
 void BookingClients::operate() {
+  if (stage_.dice.chance(200)) return send_again();
+  if (stage_.dice.chance(150)) return answer_again();
   const Service service = stage_.dice.pick(kServices);
   const bool forget = stage_.dice.chance(500);
   site_.work(service, [&](BookingUnit& unit) {
@@ -133,11 +137,56 @@ void BookingClients::operate() {
         replay_dead(service, unit);
         return;
       }
-      // Told before the commit: the process may die right behind it.
       unit.db().write("retention", [&](Transaction& tx) {
-        if (tables::outbox::forget_completed(tx, tx.now() - stage_.plan.options.retention, 50) == 0) return;
-        stage_.markers.hit(Marker::retention);
-        ledger_.forgets(service);
+        if (tables::outbox::forget_completed(tx, tx.now() - stage_.plan.options.retention, 50) > 0)
+          stage_.markers.hit(Marker::retention);
+      });
+    } catch (const Error& error) {
+      stage_.trace.note(stage_.now(), {"  operator told", error.code()});
+    }
+  });
+}
+
+// Under an id of its own: to course it is another event, which asks for what may be done already.
+void BookingClients::send_again() {
+  site_.work(Service::booking, [&](BookingUnit& unit) {
+    try {
+      const bool release = stage_.dice.chance(500);
+      unit.db().write("send again", [&](Transaction& tx) {
+        auto known = tx.select<booking::Booking>("ORDER BY id");
+        if (release) std::erase_if(known, [](const booking::Booking& one) { return !one.release_sent; });
+        if (known.empty()) return;
+        const booking::Booking& one = stage_.dice.pick(known);
+        tx.emit({.id = std::string(kAgain) + std::to_string(++sent_again_),
+                 .type = release ? "slot.release" : "slot.reserve",
+                 .key = one.slot_id,
+                 .subject = one.id,
+                 .payload = release ? to_json(golf::SlotRelease{one.id, one.slot_id})
+                                    : to_json(golf::SlotReserve{one.id, one.slot_id, one.players})});
+      });
+    } catch (const Error& error) {
+      stage_.trace.note(stage_.now(), {"  operator told", error.code()});
+    }
+  });
+}
+
+// To who is confirmed, once: a later one would show in the history of a booking that is over by then.
+void BookingClients::answer_again() {
+  std::vector<booking::Booking> known;
+  disks_.look(Service::booking,
+              [&](Transaction& tx) { known = tx.select<booking::Booking>("WHERE status = 'CONFIRMED' ORDER BY id"); });
+  std::erase_if(known, [&](const booking::Booking& one) { return answered_again_.contains(one.id); });
+  if (known.empty()) return;
+  const booking::Booking one = stage_.dice.pick(known);
+  answered_again_.insert(one.id);
+  site_.work(Service::course, [&](BookingUnit& unit) {
+    try {
+      unit.db().write("answer again", [&](Transaction& tx) {
+        tx.emit({.id = std::string(kAgain) + one.id,
+                 .type = "slot.reserved",
+                 .key = one.id,
+                 .subject = one.id,
+                 .payload = to_json(golf::SlotReserved{one.id, one.slot_id, one.players})});
       });
     } catch (const Error& error) {
       stage_.trace.note(stage_.now(), {"  operator told", error.code()});

@@ -1,8 +1,9 @@
 // Customers and admins of the booking system, by chance, over its paths; and the operators,
-// who replay dead letters and let old entries go.
+// who replay dead letters, let old entries go, and send events again that they think are lost.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ class BookingClients {
   void open_slots();
   void act();
   void operate();
+  // Ids of events that operators have sent again begin with it.
+  static constexpr std::string_view kAgain = "again-";
   // Dead letters and parked sagas of a service go on; false: there are none.
   bool replay_dead(Service service, BookingUnit& unit);
   // What customers were told of their requests holds.
@@ -41,6 +44,8 @@ class BookingClients {
   void cancel();
   void attend();
   void change_slot();
+  void send_again();
+  void answer_again();
   std::vector<Known> bookings(std::string_view condition);
 
   Stage& stage_;
@@ -49,6 +54,8 @@ class BookingClients {
   BookingLedger& ledger_;
   std::vector<std::string> slots_;
   std::vector<Wish> wishes_;
+  int sent_again_ = 0;
+  std::set<std::string> answered_again_;  // bookings
 };
 
 }  // namespace skald::sim

@@ -10,7 +10,9 @@
 //   B9 what a customer was told of a request holds
 //   B10 the copy of the slots is what course has
 //   B11 seats are given back under one id
-//   B12 nothing is claimed for a bus that is down
+//   B12 both ends of every lane agree in the end, and nobody is told of a restored database
+//   B13 events of a key are handled in their order
+//   B14 each event is handled once
 // Every check throws BrokenInvariant.
 #pragma once
 
@@ -32,8 +34,6 @@ class BookingLedger {
   void heard(const Message& message);
   // A customer or an admin was told that this booking is cancelled.
   void cancelled(const std::string& booking) { cancelled_.insert(booking); }
-  // That service has let go what it knew of events that were handled.
-  void forgets(Service service) { forgetful_.insert(service); }
 
   // After a commit of course.
   void check_seats();
@@ -61,6 +61,8 @@ class BookingLedger {
   void check_history(const Story& story);
   void check_told(const Story& story);
   void check_copy();
+  void check_handling();
+  std::string lanes_apart();
   void mark(const Story& story);
 
   Stage& stage_;
@@ -68,7 +70,6 @@ class BookingLedger {
   std::map<std::string, Seats> slots_;
   std::map<std::string, std::map<std::string, std::set<std::string>>> heard_;   // booking -> kind -> ids
   std::set<std::string> cancelled_;
-  std::set<Service> forgetful_;
 };
 
 }  // namespace skald::sim

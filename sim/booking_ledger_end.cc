@@ -109,7 +109,7 @@ void BookingLedger::check_history(const Story& story) {
     if (line.what == Happening::LATE_RESERVED || line.what == Happening::RELEASED) {
       if (line.what == Happening::RELEASED && std::exchange(released, true))
         broken("B6", named(one) + " was released twice");
-      if (line.what == Happening::LATE_RESERVED && std::exchange(late, true) && !forgetful_.contains(Service::booking))
+      if (line.what == Happening::LATE_RESERVED && std::exchange(late, true))
         broken("B6", named(one) + " was reserved twice: an event was handled again");
       if (state != "FAILED" && state != "CANCELLED") broken("B6", named(one) + " is " + what + " while it is " + state);
       continue;
@@ -159,6 +159,17 @@ void BookingLedger::check_copy() {
   }
 }
 
+void BookingLedger::check_handling() {
+  for (const Service service : kServices)
+    disks_.look(service, [&](Transaction& tx) {
+      const std::string there = " at " + std::string(enum_name(service));
+      if (const Rows rows = tx.query("SELECT id FROM sim_handled WHERE late = 1"); !rows.empty())
+        broken("B13", rows.get<std::string>(0, 0) + " was handled after a later event of its key" + there);
+      if (const Rows rows = tx.query("SELECT id FROM sim_handled WHERE times > 1"); !rows.empty())
+        broken("B14", rows.get<std::string>(0, 0) + " was handled twice" + there);
+    });
+}
+
 void BookingLedger::mark(const Story& story) {
   const booking::Booking& one = story.booking;
   static constexpr std::pair<std::string_view, Marker> reasons[] = {{"SLOT_FULL", Marker::slot_full},
@@ -191,6 +202,7 @@ void BookingLedger::check_end(const std::map<std::string, std::set<std::string>>
     }
   });
   check_copy();
+  check_handling();
   for (const auto& [booking, ids] : releases)
     if (ids.size() > 1) broken("B11", "booking " + booking + " gave its seats back under several ids");
 }

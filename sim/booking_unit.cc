@@ -11,27 +11,34 @@ namespace {
 
 constexpr Duration kSkew = 300ms;  // of the services' clocks, one to the next
 
-EngineOptions engine_options(const Plan& plan, Service service) {
+EngineOptions engine_options(const Plan& plan, Service service, BookingUnit::Alert alert) {
   EngineOptions out;
   out.outbox = plan.options;
   out.outbox.source = "/" + std::string(enum_name(service));
+  out.alert = std::move(alert);
   return out;
 }
 
-const Migration kOrder{.version = 1,
-                       .name = "the last event of each key and source",
-                       .sql =
-                           "CREATE TABLE sim_order (source TEXT NOT NULL, key TEXT NOT NULL, emitted_at BIGINT "
-                           "NOT NULL, PRIMARY KEY (source, key))",
-                       .postgres_sql = ""};
+const Migration kHandled{
+    .version = 1,
+    .name = "the last event of each key and source, how often each was handled, and which too late",
+    .sql =
+        "CREATE TABLE sim_order (source TEXT NOT NULL, key TEXT NOT NULL, emitted_at BIGINT "
+        "NOT NULL, PRIMARY KEY (source, key));"
+        "CREATE TABLE sim_handled (id TEXT PRIMARY KEY, times INTEGER NOT NULL, late INTEGER NOT "
+        "NULL)",
+    .postgres_sql = ""};
 
-// What goes through the broker is handled in the order of its key, but for what was replayed.
-void check_order(Transaction& tx, const Message& message) {
-  if (message.out_of_order) return;
+// That each is handled once, and in the order of its key but for what was replayed, is looked at in the end: what is known
+// already is at times found out only after its handler has run, and undone.
+void note_handled(Transaction& tx, const Message& message) {
   const Rows last =
       tx.query("SELECT emitted_at FROM sim_order WHERE source = $1 AND key = $2", message.source, message.event.key);
-  if (!last.empty() && message.time < last.get<Time>(0, 0))
-    throw BrokenInvariant{"B13", message.event.id + " was handled behind a later event of its key"};
+  const bool late = !message.out_of_order && !last.empty() && message.time < last.get<Time>(0, 0);
+  tx.execute(
+      "INSERT INTO sim_handled (id, times, late) VALUES ($1, 1, $2) ON CONFLICT (id) DO UPDATE SET times = times + 1",
+      message.event.id, late);
+  if (late || message.out_of_order) return;
   tx.execute(
       "INSERT INTO sim_order (source, key, emitted_at) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO UPDATE SET "
       "emitted_at = excluded.emitted_at",
@@ -56,22 +63,43 @@ BookingUnit::BookingUnit(Service service, Surroundings around)
       observer_(stage_),
       env_{clock_, stage_.engine_random, observer_},
       db_(stage_, around.wiring, around.disk),
-      bus_(stage_, around.network, service == Service::notify ? nullptr : around.broker,
-           std::string(enum_name(service))),
+      bus_(stage_, around.network, around.customers),
+      courier_(stage_, around.network, around.office, std::string(enum_name(service)), around.sends),
       routes_(env_, http::Authenticator(env_, std::nullopt), "sim"),
-      engine_(env_, db_, engine_options(stage_.plan, service)),
+      engine_(env_, db_, engine_options(stage_.plan, service, around.alert)),
       steps_(engine_) {
   http::migrate_api_keys(db_);
-  for (const golf::Way& way : golf::kWays)
-    if (way.from == enum_name(service))
-      engine_.route({.type = std::string(way.type), .bus = &bus_, .retries_max = stage_.plan.route_retries_max});
+  watch_handling(service);
   install(service, around);
-  if (around.broker == nullptr) return;
-  db_.migrate("sim", {&kOrder, 1});
+  subscribe(service);
+}
+
+// Called before the service's own handlers: where this fails, they wait, too.
+void BookingUnit::watch_handling(Service service) {
+  db_.migrate("sim", {&kHandled, 1});
+  const auto handle = [this](Transaction& tx, const Message& message) {
+    const Rates& rates = stage_.plan.rates;
+    stage_.trace.note(stage_.now(), {"  handles", message.event.id, message.event.type});
+    if (stage_.dice.chance(rates.flaky)) throw Busy("TRY_LATER", "simulated: the handler cannot work now");
+    if (stage_.dice.chance(rates.unacceptable)) throw Refused("NOT_WANTED", "simulated: the handler refuses it");
+    note_handled(tx, message);
+  };
   for (const golf::Way& way : golf::kWays)
     if (way.to == enum_name(service))
       engine_.consume(
-          {.name = "order of " + std::string(way.type), .type = std::string(way.type), .handle = check_order});
+          {.name = "handling of " + std::string(way.type), .type = std::string(way.type), .handle = handle});
+}
+
+// What cannot be written down at its start keeps a service from coming up; so nothing fails here.
+void BookingUnit::subscribe(Service service) {
+  std::map<std::string, std::vector<std::string>> types;
+  for (const golf::Way& way : golf::kWays)
+    if (way.from == enum_name(service)) types[std::string(way.to)].emplace_back(way.type);
+  engine_.post(courier_);
+  for (auto& [name, wanted] : types) engine_.subscriber({.name = name, .types = std::move(wanted)});
+  const Rates rates = std::exchange(stage_.plan.rates, {});
+  steps_.subscribe();
+  stage_.plan.rates = rates;
 }
 
 void BookingUnit::install(Service service, const Surroundings& around) {
@@ -98,12 +126,22 @@ Duration BookingUnit::beat() {
 
 Duration BookingUnit::relay() {
   const Duration again = steps_.relay();
-  wake_seen_ = steps_.relay_woken();
+  relay_wake_seen_ = steps_.relay_woken();
+  return again;
+}
+
+Duration BookingUnit::post() {
+  const Duration again = steps_.post();
+  post_wake_seen_ = steps_.post_woken();
   return again;
 }
 
 std::optional<Instant> BookingUnit::wants_relay() const {
-  return steps_.relay_woken() && !wake_seen_ ? stage_.now() : bus_.next_answer();
+  return steps_.relay_woken() && !relay_wake_seen_ ? stage_.now() : bus_.next_answer();
+}
+
+std::optional<Instant> BookingUnit::wants_post() const {
+  return steps_.post_woken() && !post_wake_seen_ ? stage_.now() : courier_.next_answer();
 }
 
 Request request_of(std::string method, std::string path, std::string body, std::string key) {

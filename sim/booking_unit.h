@@ -7,8 +7,9 @@
 
 #include "http/router.h"
 #include "runtime/steps.h"
-#include "sim/booking_network.h"
+#include "sim/customer_bus.h"
 #include "sim/faulty_database.h"
+#include "sim/sim_courier.h"
 #include "sim/stage.h"
 #include "skald/engine.h"
 
@@ -31,12 +32,16 @@ class BookingObserver final : public Observer {
 
 class BookingUnit {
  public:
+  using Alert = std::function<void(std::string_view code, std::string_view text)>;
   struct Surroundings {
     Stage& stage;
-    BookingNetwork& network;
-    BookingBroker* broker;  // null: services are sent to directly
+    PostNetwork& network;
+    PostOffice& office;
     sqlite::SqliteDatabase& disk;
     FaultyDatabase::Wiring wiring;
+    CustomerBus::Heard customers;
+    std::function<void(const Letter&)> sends;
+    Alert alert;
     std::function<Response(const Request&)> ask_course;
   };
   BookingUnit(Service service, Surroundings around);
@@ -44,29 +49,35 @@ class BookingUnit {
   // Each says when it wants to be called again.
   Duration beat();
   Duration relay();
+  Duration post();
   Duration jobs() { return steps_.jobs(); }
   std::optional<Instant> wants_relay() const;
+  std::optional<Instant> wants_post() const;
 
   Response call(const Caller& caller, Request request) { return routes_.dispatch_as(caller, std::move(request)); }
   Engine& engine() { return engine_; }
   runtime::Steps& steps() { return steps_; }
   const runtime::Steps& steps() const { return steps_; }
   FaultyDatabase& db() { return db_; }
-  bool idle() const { return steps_.relay_idle() && bus_.in_flight() == 0 && bus_.is_ready(); }
+  bool idle() const { return steps_.relay_idle() && bus_.in_flight() == 0; }
 
  private:
   void install(Service service, const Surroundings& around);
+  void subscribe(Service service);
+  void watch_handling(Service service);
 
   Stage& stage_;
   SimClock clock_;
   BookingObserver observer_;
   Env env_;
   FaultyDatabase db_;
-  BookingBus bus_;
+  CustomerBus bus_;
+  SimCourier courier_;
   http::Routes routes_;
   Engine engine_;
   runtime::Steps steps_;
-  bool wake_seen_ = false;  // the relay was woken and could not go on: it comes again by itself
+  // Who was woken and could not go on comes again by itself.
+  bool relay_wake_seen_ = false, post_wake_seen_ = false;
 };
 
 // Requests, as clients write them.

@@ -11,6 +11,10 @@ constexpr Duration kHealingMax = 900s;
 constexpr int kHealingDecisionsMax = 30000;
 constexpr int kRoundsMax = 20;
 
+Service service_of(std::string_view name) {
+  return *std::ranges::find(kServices, name, [](Service one) { return enum_name(one); });
+}
+
 }  // namespace
 
 BookingWorld::BookingWorld(std::uint64_t seed, Workload workload, std::ostream* trace)
@@ -18,8 +22,8 @@ BookingWorld::BookingWorld(std::uint64_t seed, Workload workload, std::ostream* 
       stage_(seed, workload, trace),
       disks_(stage_),
       ledger_(stage_, disks_),
-      broker_(stage_, [this](std::string_view service, const Message& message) { return take(service, message); }),
-      network_(stage_, [this](const BookingNetwork::Arrival& arrival) { return arrive(arrival); }),
+      network_(stage_),
+      office_(stage_, network_, *this),
       clients_(stage_, disks_, *this, ledger_) {
   for (const Service service : kServices) add_machine(service);
   open_slots();
@@ -47,6 +51,9 @@ void BookingWorld::add_machine(Service service) {
         return again;
       },
       [this, index] { return unit(index).wants_relay(); });
+  part(
+      "post", Actor::Kind::part, [this, index] { return unit(index).post(); },
+      [this, index] { return unit(index).wants_post(); });
   part("jobs", Actor::Kind::part, [this, index] { return unit(index).jobs(); });
 }
 
@@ -69,8 +76,6 @@ void BookingWorld::add_outside() {
       stage_.markers.hit(Marker::service_cut_off);
       network_.cut_off(enum_name(stage_.dice.pick(kServices)), stage_.dice.between(5s, 120s));
     }
-    if (stage_.plan.brokered && stage_.dice.chance(stage_.plan.rates.nap))
-      broker_.go_down(stage_.dice.between(100ms, 30s));
     return stage_.dice.between(500ms, 3s);
   });
 }
@@ -90,7 +95,7 @@ void BookingWorld::begin_process(int index) {
       service, BookingUnit::Surroundings{
                    .stage = stage_,
                    .network = network_,
-                   .broker = stage_.plan.brokered ? &broker_ : nullptr,
+                   .office = office_,
                    .disk = disks_.of(service),
                    .wiring = {.pause = [this, index](Duration time, bool whole) { pause_noting(index, time, whole); },
                               .dying = [&slot] { return slot.dying; },
@@ -101,10 +106,16 @@ void BookingWorld::begin_process(int index) {
                                     slot.dying = true;
                                     slot.graceful = false;
                                   }},
+                   .customers = [this](const Message& message) { ledger_.heard(message); },
+                   .sends = [this](const Letter& letter) { sent(letter); },
+                   .alert = [this](std::string_view code, std::string_view text) { alerted(code, text); },
                    .ask_course = [this](const Request& request) { return ask_course(request); }});
 }
 
-void BookingWorld::end_process(int index, bool) { units_[static_cast<std::size_t>(index)].reset(); }
+void BookingWorld::end_process(int index, bool) {
+  units_[static_cast<std::size_t>(index)].reset();
+  office_.clear(enum_name(kServices[static_cast<std::size_t>(index)]));
+}
 
 void BookingWorld::committed(Service service, std::string_view name) {
   if (name == "learn slot") stage_.markers.hit(Marker::copy_stale);
@@ -161,40 +172,26 @@ Response BookingWorld::ask_course(const Request& request) {
   return *answer;
 }
 
-std::optional<Instant> BookingWorld::next_arrival() {
-  const auto arrival = network_.next();
-  if (!stage_.plan.brokered) return arrival;
-  const auto broker = broker_.next();
-  return arrival && broker ? std::min(*arrival, *broker) : arrival ? arrival : broker;
+// Nothing is restored here: nobody may be told so.
+void BookingWorld::alerted(std::string_view code, std::string_view text) {
+  stage_.trace.note(stage_.now(), {"  alert", code, text});
+  if (code.starts_with("POST_") && !broken_) broken_ = BrokenInvariant{"B12", std::string(text)};
 }
 
-void BookingWorld::deliver_due() {
-  network_.deliver_due();
-  if (stage_.plan.brokered) broker_.act_due();
+void BookingWorld::sent(const Letter& letter) {
+  for (const Message& message : letter.events)
+    if (message.event.type == "slot.release" && !message.event.id.starts_with(BookingClients::kAgain))
+      releases_[message.event.subject].insert(message.event.id);
 }
 
-// The customers are not on the other side of the broker.
-Outcome BookingWorld::arrive(const BookingNetwork::Arrival& arrival) {
-  const bool brokered = stage_.plan.brokered && arrival.to != "customers";
-  return brokered ? broker_.keep(arrival.to, arrival.message, arrival.run) : take(arrival.to, arrival.message);
+PostSite::Presence BookingWorld::presence(std::string_view service) const {
+  const int index = static_cast<int>(service_of(service));
+  if (!slot_of(index).running || slot_of(index).dying) return Presence::gone;
+  return can_be_asked(index) ? Presence::there : Presence::standing_still;
 }
 
-Outcome BookingWorld::take(std::string_view name, const Message& message) {
-  if (name == "customers") {
-    ledger_.heard(message);
-    return Outcome::ok();
-  }
-  const auto service = *std::ranges::find(kServices, name, [](Service one) { return enum_name(one); });
-  Outcome outcome = Outcome::failed("nobody answers");
-  work(service, [&](BookingUnit& at) {
-    try {
-      at.engine().land(std::span(&message, 1));
-      outcome = Outcome::ok();
-    } catch (const Error& error) {
-      outcome = Outcome::failed(error.code());
-    }
-  });
-  return outcome;
+bool BookingWorld::open(std::string_view service, const std::function<void(Engine&)>& body) {
+  return work(service_of(service), [&](BookingUnit& at) { body(at.engine()); });
 }
 
 void BookingWorld::run() {
@@ -205,7 +202,7 @@ void BookingWorld::run() {
     if (round == kRoundsMax) throw BrokenInvariant{"B7", "dead letters still need help after every help"};
     run_until_quiet();
   }
-  ledger_.check_end(network_.releases());
+  ledger_.check_end(releases_);
   for (const Service service : kServices) check_time(disks_.of(service));
   clients_.check_end();
   const auto answer = call(Service::booking, kAdmin, request_of("GET", "/booking/invariants"));
@@ -218,7 +215,6 @@ void BookingWorld::heal() {
   stage_.plan.rates = {};
   stage_.plan.healed = true;
   network_.heal();
-  broker_.heal();
   bring_back();
 }
 
@@ -228,7 +224,7 @@ void BookingWorld::run_until_quiet() {
   for (;;) {
     for (int i = 0; i < 20; ++i) step(Instant::max());
     const std::string unfinished = ledger_.unfinished();
-    bool idle = network_.empty() && broker_.empty();
+    bool idle = network_.empty();
     for (const auto& unit : units_) idle = idle && unit && unit->idle();
     if (idle && unfinished.empty()) return;
     if (stage_.now() - begun > kHealingMax || decisions() - before > kHealingDecisionsMax)

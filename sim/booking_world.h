@@ -6,18 +6,17 @@
 #include <array>
 #include <memory>
 
-#include "sim/booking_broker.h"
 #include "sim/booking_clients.h"
 #include "sim/booking_ledger.h"
-#include "sim/booking_network.h"
 #include "sim/booking_site.h"
 #include "sim/booking_unit.h"
+#include "sim/post_office.h"
 #include "sim/scheduler.h"
 #include "sim/signals.h"
 
 namespace skald::sim {
 
-class BookingWorld final : public Scheduler, private BookingSite {
+class BookingWorld final : public Scheduler, private BookingSite, private PostSite {
  public:
   BookingWorld(std::uint64_t seed, Workload workload, std::ostream* trace);
 
@@ -34,20 +33,22 @@ class BookingWorld final : public Scheduler, private BookingSite {
   void drain(int slot) override { unit(slot).steps().drain(); }
   bool drained(int slot) override { return unit(slot).steps().relay_idle(); }
   void leave(int slot) override { unit(slot).steps().leave(); }
-  std::optional<Instant> next_arrival() override;
-  void deliver_due() override;
+  std::optional<Instant> next_arrival() override { return network_.next(); }
+  void deliver_due() override { network_.deliver_due(); }
   void observe() override;
 
   std::optional<Response> call(Service service, const Caller& caller, Request request) override;
   bool work(Service service, const std::function<void(BookingUnit&)>& body) override;
+  Presence presence(std::string_view service) const override;
+  bool open(std::string_view service, const std::function<void(Engine&)>& body) override;
 
   void add_machine(Service service);
   void add_outside();
   void open_slots();
-  Outcome take(std::string_view service, const Message& message);
-  Outcome arrive(const BookingNetwork::Arrival& arrival);
   Response ask_course(const Request& request);
   void committed(Service service, std::string_view name);
+  void alerted(std::string_view code, std::string_view text);
+  void sent(const Letter& letter);
   void pause_noting(int slot, Duration time, bool whole_process);
   void heal();
   void run_until_quiet();
@@ -58,10 +59,11 @@ class BookingWorld final : public Scheduler, private BookingSite {
   Stage stage_;
   BookingDisks disks_;
   BookingLedger ledger_;
-  BookingBroker broker_;
-  BookingNetwork network_;
+  PostNetwork network_;
+  PostOffice office_;
   BookingClients clients_;
   std::array<std::unique_ptr<BookingUnit>, std::size(kServices)> units_;
+  std::map<std::string, std::set<std::string>> releases_;  // of each booking, the ids that they were sent under
   std::optional<BrokenInvariant> broken_;   // seen inside of a process, whose HTTP edge catches everything
 };
 

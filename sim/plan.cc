@@ -49,9 +49,7 @@ void draw_booking(SimRandom& dice, Plan& plan) {
   plan.options.backoff_first = dice.between(500ms, 20s);
   plan.options.beat = 2s;
   plan.options.lease = 6s;
-  plan.brokered = dice.chance(500);
-  // What was delivered must be there to be given again, and ids be known to who gets it.
-  if (plan.brokered) plan.options.retention = 1h;
+  plan.rates.truncated = dice.chance(600) ? dice.between(1, 150) : 0;
 }
 
 // One process on SQLite. What agents have ended with must be known for as long as their runs lie there.

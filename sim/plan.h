@@ -29,6 +29,8 @@ struct Rates {
   int outside_fails = 0, outside_cut_off = 0, outside_answer_lost = 0, outside_refused = 0, outside_dies = 0;
   int outside_slow = 0;
   int interrupted = 0, reboot = 0;
+  // of a letter, a question or an answer
+  int truncated = 0;
 };
 
 // What the simulated processes are busy with.
@@ -50,7 +52,6 @@ struct Plan {
   int route_retries_max = 2;
   Duration saga_deadline = 20s;
   std::int64_t refund_last_day = 0;      // percent
-  bool brokered = false;                 // a server between the services, which may lose what it acknowledged
   bool runs_sagas() const { return workload == Workload::sagas || workload == Workload::unlocked; }
   bool locked() const { return workload != Workload::unlocked; }
   bool healed = false;
