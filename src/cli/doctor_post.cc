@@ -16,6 +16,7 @@ bool is_older(const std::string& time, Duration than, Time now) {
 }
 
 std::string owed_of(const JsonView& subscriber) {
+  if (subscriber.number("owed") == 0) return "nothing is owed to it";
   std::string out = subscriber["owed"] + (subscriber["atLeast"] == "true" ? " or more" : "") + " events are owed to it";
   if (const std::string oldest = subscriber["oldest"]; !oldest.empty()) out += ", the oldest since " + oldest;
   return out;
@@ -32,8 +33,8 @@ void judge_subscriber(const JsonView& subscriber, Time now, Findings& out) {
     warn(owed + "; look at its lanes with `skald subscribers show " + subscriber["name"] +
          "`, and whether a process of " + subscriber["service"] + " works");
   if (subscriber["configured"] != "true")
-    warn("the process that was asked does not ask for it, and " + owed +
-         ", for ever where no other does: `skald subscribers remove " + subscriber["name"] + "` if it is gone");
+    warn("the running program does not ask for it, and " + owed +
+         "; what is owed to one that is gone stays for ever: `skald subscribers remove " + subscriber["name"] + "`");
   if (out.size() == before) out.push_back({Health::ok, check, owed});
 }
 

@@ -196,8 +196,9 @@ TEST_F(DoctorPostTest, OneThatIsOwedOldEventsIsTold) {
 }
 
 TEST_F(DoctorPostTest, OneThatNobodyAsksForIsTold) {
-  EXPECT_THAT(told(R"("owed":0,"configured":false)"),
-              HasSubstr("warn  inn sends to bar: the process that was asked does not ask for it, and 0 events"));
+  EXPECT_THAT(
+      told(R"("owed":0,"configured":false)"),
+      HasSubstr("warn  inn sends to bar: the running program does not ask for it, and nothing is owed to it; "));
 }
 
 TEST_F(DoctorPostTest, GapsOfTheLastDayAreTold) {

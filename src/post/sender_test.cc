@@ -57,6 +57,7 @@ TEST_P(SenderTest, BothSidesCountLettersByWhoTheOtherIs) {
   run();
   const auto lost = take_sent();
   accept(lost.letter);
+  accept(lost.letter);
   lost.answered({Kind::silence});
   pass(1s);
   deliver_all();
@@ -68,7 +69,7 @@ TEST_P(SenderTest, BothSidesCountLettersByWhoTheOtherIs) {
   EXPECT_EQ(observer_.counts["post_settled_total{subscriber=there}"], 1);
   EXPECT_EQ(observer_.counts["post_round_trip_seconds{subscriber=there}"], 1);
   EXPECT_EQ(observer_.counts["post_landed_letters_total{sender=/here}"], 1);
-  EXPECT_EQ(observer_.counts["post_landed_repeats_total{sender=/here}"], 1);
+  EXPECT_EQ(observer_.counts["post_landed_repeats_total{sender=/here}"], 2);
   EXPECT_EQ(observer_.counts["post_landing_gaps_total{sender=/here}"], 1);
 }
 
