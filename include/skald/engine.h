@@ -116,9 +116,12 @@ class Engine {
   // Letters of other services, and their questions: what a letterbox calls. Thread safe; accept() does not throw.
   std::vector<Receipt> accept(std::span<const Letter> letters);
   Knowledge answer(const Inquiry& inquiry);
-  std::vector<SubscriberView> subscribers();
-  // It is owed nothing any more: how many events it was owed. NotFound.
-  std::int64_t remove_subscriber(Transaction& tx, std::string_view name, std::string_view actor);
+  std::vector<SubscriberView> subscribers();  // by name
+  std::optional<SubscriberDetail> find_subscriber(Transaction& tx, std::string_view name);
+  // It is owed nothing any more: how many events it was owed. `actor` and `reason` go into the audit. NotFound. One that
+  // is still configured comes back at the next start().
+  std::int64_t remove_subscriber(Transaction& tx, std::string_view name, std::string_view actor,
+                                 std::string_view reason);
   // What came from another service and is no event: kept as a dead letter (UNREADABLE)
   // for a person, who is told. Known ones are left out. Returns when it is durable.
   void set_aside(std::string_view origin, std::string_view bytes, std::string_view why);

@@ -21,12 +21,34 @@ struct Subscriber {
 struct SubscriberView {
   std::string name;
   std::vector<std::string> types;
-  std::int64_t owed = 0;  // events that it is not known to have
+  std::int64_t owed = 0;  // events that it is not known to have, counted up to 10,000
+  bool at_least = false;  // there are more than were counted
   std::optional<Time> oldest;  // of those
+  std::optional<Time> last_confirmed_at;
   Time since{};
-  std::string trouble;  // why nothing reaches it, as of its last answers; empty: all is well
+  std::optional<std::string> trouble;  // why nothing reaches it, as of the answers that this process has had
+  std::optional<Time> trouble_since;
+  bool configured = false;  // this process asks for it; for one that no process asks for the backlog grows for ever
 };
-BOOST_DESCRIBE_STRUCT(SubscriberView, (), (name, types, owed, oldest, since, trouble))
+BOOST_DESCRIBE_STRUCT(SubscriberView, (),
+                      (name, types, owed, at_least, oldest, last_confirmed_at, since, trouble, trouble_since,
+                       configured))
+
+// One partition's way to a subscriber.
+struct LaneView {
+  int partition = 0;
+  std::int64_t last = 0;  // the number of the last letter that the subscriber is known to have
+  std::optional<Time> last_confirmed_at;
+  std::int64_t owed = 0;  // counted up to 1,000
+  bool at_least = false;
+  std::optional<Time> oldest;
+};
+BOOST_DESCRIBE_STRUCT(LaneView, (), (partition, last, last_confirmed_at, owed, at_least, oldest))
+
+struct SubscriberDetail : SubscriberView {
+  std::vector<LaneView> lanes;  // those that have sent a letter, or owe one
+};
+BOOST_DESCRIBE_STRUCT(SubscriberDetail, (SubscriberView), (lanes))
 
 // How far a lane is.
 struct LanePlace {

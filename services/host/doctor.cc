@@ -19,10 +19,10 @@ int doctor(Program& program, std::ostream& out) {
     const auto server = find_server(program, 1h);
     return server ? std::optional(cli::remote_api(*server)) : std::nullopt;
   };
-  return cli::run_doctor(
-      program.arguments,
-      {program.settings, program.warnings, find, [&] { return look_at_databases(program.env, program.settings); }},
-      out);
+  return cli::run_doctor(program.arguments,
+                         {program.settings, program.warnings, find,
+                          [&] { return look_at_databases(program.env, program.settings); }, program.env.clock.now()},
+                         out);
 }
 
 void add_installation_path(http::Routes& routes, const cli::Settings& settings, std::vector<std::string> warnings,

@@ -81,6 +81,7 @@ int run(const cli::Arguments& arguments) {
     const bool colours = isatty(STDOUT_FILENO) != 0;
     return cli::run_flow(arguments, api, {wait, arguments.json() ? nullptr : &std::cerr, colours}, std::cout);
   }
+  if (name.starts_with("subscribers")) return cli::run_subscribers(arguments, api, std::cout);
   if (name.starts_with("outbox")) return cli::run_outbox(arguments, api, std::cout);
   return cli::run_dead_letters(arguments, api, std::cout);
 }

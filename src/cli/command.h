@@ -20,6 +20,7 @@ inline constexpr int kUsage = 2;
 
 int run_outbox(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_dead_letters(const Arguments& arguments, const Api& api, std::ostream& out);
+int run_subscribers(const Arguments& arguments, const Api& api, std::ostream& out);
 int run_sagas(const Arguments& arguments, const Api& api, std::ostream& out);
 // `skald sagas retry --all`: each that needs help once, and what became of them. `progress`:
 // a terminal that is told how far it is, or null. Fails where one could not be retried.
@@ -50,6 +51,7 @@ struct Examined {
   std::vector<std::string> warnings;                 // of the settings
   std::function<std::optional<Api>()> find_server;   // nothing where none runs
   std::function<std::string()> look;                 // its databases, as GET /api/overview would tell of them
+  Time now{};
 };
 int run_doctor(const Arguments& arguments, const Examined& examined, std::ostream& out);
 

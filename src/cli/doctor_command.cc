@@ -8,6 +8,7 @@
 #include "bus/webhook/private_address.h"
 #include "bus/webhook/target.h"
 #include "cli/command.h"
+#include "cli/doctor_post.h"
 #include "cli/installation_view.h"
 #include "cli/json_view.h"
 #include "cli/output.h"
@@ -15,15 +16,6 @@
 
 namespace skald::cli {
 namespace {
-
-enum class Health { ok, warn, fail };
-BOOST_DESCRIBE_ENUM(Health, ok, warn, fail)
-
-struct Finding {
-  Health health{};
-  std::string check, detail;
-};
-BOOST_DESCRIBE_STRUCT(Finding, (), (health, check, detail))
 
 struct Report {
   bool ok = true;
@@ -33,8 +25,6 @@ BOOST_DESCRIBE_STRUCT(Report, (), (ok, findings))
 
 constexpr double kSkewSecondsMax = 1;
 constexpr double kBacklogMax = 10'000;
-
-using Findings = std::vector<Finding>;
 
 void check_settings(const InstallationView& view, Findings& out) {
   if (view.warnings.empty()) out.push_back({Health::ok, "settings", "every value is allowed"});
@@ -155,7 +145,7 @@ void check_view(const InstallationView& view, Findings& out) {
   check_fallback(view, out);
 }
 
-void check_server(const Api& api, Findings& out) {
+void check_server(const Api& api, Time now, Findings& out) {
   examine("server", out, [&] {
     const auto view = from_json<InstallationView>(ask(api, "GET", "/api/installation"));
     out.push_back({Health::ok, "server",
@@ -166,8 +156,10 @@ void check_server(const Api& api, Findings& out) {
       ask(api, "GET", "/readyz");
       out.push_back({Health::ok, "ready", "the server does its work"});
     });
-    if (view.database != "none")
+    if (view.database != "none") {
       examine("database", out, [&] { judge_overview(JsonView(ask(api, "GET", "/api/overview")), out); });
+      examine("subscribers", out, [&] { check_post(api, now, out); });
+    }
     check_webhooks(view, out);
   });
 }
@@ -182,7 +174,7 @@ void check_what_lies_there(const Examined& examined, Findings& out) {
 
 void check_all(const Examined& examined, Findings& out) {
   examine("server", out, [&] {
-    if (const auto server = examined.find_server()) check_server(*server, out);
+    if (const auto server = examined.find_server()) check_server(*server, examined.now, out);
     else check_what_lies_there(examined, out);
   });
 }

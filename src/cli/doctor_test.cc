@@ -41,6 +41,7 @@ class DoctorTest : public testing::Test {
     serves("/api/installation", to_json(what));
     serves("/readyz", "{}");
     serves("/api/overview", kSound);
+    serves("/api/subscribers?limit=200", R"({"items":[]})");
   }
   int run(const Settings& own, const std::vector<std::string>& words = {"doctor"},
           const std::vector<std::string>& warnings = {}) {
@@ -52,7 +53,7 @@ class DoctorTest : public testing::Test {
                  : Response{404, R"({"code":"UNKNOWN_PATH","detail":"none"})", "application/problem+json", {}};
     };
     const auto server = [&] { return answers_.empty() ? std::nullopt : std::optional(api); };
-    return run_doctor(arguments, {own, warnings, server, look_}, out_);
+    return run_doctor(arguments, {own, warnings, server, look_, parse_time("2026-11-15T21:00:00Z")}, out_);
   }
 
   test::TemporaryFolder folder_;
@@ -152,6 +153,65 @@ TEST_F(DoctorTest, JudgesEachServiceWhereThereAreSeveral) {
   EXPECT_THAT(out_.str(), HasSubstr("ok    inn database: sqlite answers\n"));
   EXPECT_THAT(out_.str(), HasSubstr("ok    inn dead letters: 0 waiting\n"));
   EXPECT_THAT(out_.str(), HasSubstr("warn  bar dead letters: 2 waiting; look"));
+}
+
+// It is 21:00 on 15 November.
+class DoctorPostTest : public DoctorTest {
+ protected:
+  DoctorPostTest() {
+    fs::create_directory(folder_.path() / "data");
+    serves(view({}));
+    audit("post.gap", "");
+    audit("post.strange", "");
+  }
+  void audit(const std::string& action, const std::string& items) {
+    serves("/api/audit?action=" + action + "&limit=200&service=inn", R"({"items":[)" + items + "]}");
+  }
+  std::string told(const std::string& subscriber) {
+    serves("/api/subscribers?limit=200",
+           R"({"items":[{"name":"bar","service":"inn","types":["visit.*"],)" + subscriber + "}]}");
+    out_.str("");
+    EXPECT_EQ(run(settings()), kDone) << out_.str();
+    return out_.str();
+  }
+};
+
+TEST_F(DoctorPostTest, ASubscriberThatHasWhatItIsOwedIsWell) {
+  EXPECT_THAT(told(R"("owed":2,"oldest":"2026-11-15T20:59:00Z","configured":true)"),
+              HasSubstr("ok    inn sends to bar: 2 events are owed to it, the oldest since 2026-11-15T20:59:00Z\n"));
+}
+
+TEST_F(DoctorPostTest, OneThatNothingReachesIsToldWithSinceWhenAndHowMuchItIsOwed) {
+  EXPECT_THAT(told(R"("owed":10000,"atLeast":true,"oldest":"2026-11-15T20:00:00Z","configured":true,)"
+                   R"("trouble":"it gives no answer","troubleSince":"2026-11-15T20:58:00Z")"),
+              HasSubstr("warn  inn sends to bar: nothing reaches it since 2026-11-15T20:58:00Z: it gives no answer; "
+                        "10000 or more events are owed to it, the oldest since 2026-11-15T20:00:00Z; nothing is lost"));
+}
+
+TEST_F(DoctorPostTest, OneThatIsOwedOldEventsIsTold) {
+  EXPECT_THAT(
+      told(R"("owed":1,"oldest":"2026-11-15T20:49:59Z","configured":true)"),
+      HasSubstr("warn  inn sends to bar: 1 events are owed to it, the oldest since 2026-11-15T20:49:59Z; look"));
+  EXPECT_THAT(told(R"("owed":1,"oldest":"2026-11-15T20:50:00Z","configured":true)"), HasSubstr("ok    inn sends to"));
+}
+
+TEST_F(DoctorPostTest, OneThatNobodyAsksForIsTold) {
+  EXPECT_THAT(
+      told(R"("owed":0,"configured":false)"),
+      HasSubstr("warn  inn sends to bar: the running program does not ask for it, and nothing is owed to it; "));
+}
+
+TEST_F(DoctorPostTest, GapsOfTheLastDayAreTold) {
+  audit("post.gap",
+        R"({"service":"inn","target":"bar","at":"2026-11-15T20:00:00Z","detail":"2 events are sent again"},)"
+        R"({"service":"inn","target":"bar","at":"2026-11-14T22:00:00Z","detail":"earlier"},)"
+        R"({"service":"inn","target":"bar","at":"2026-11-14T20:00:00Z","detail":"too old"})");
+  audit("post.strange", R"({"service":"inn","target":"bar","at":"2026-11-15T20:30:00Z","detail":"has 1 events"})");
+  const std::string out = told(R"("owed":0,"configured":true)");
+  EXPECT_THAT(out,
+              HasSubstr("warn  inn sends to bar: 2 times POST_GAP in the last day, at 2026-11-15T20:00:00Z for the "
+                        "last time: 2 events are sent again; docs/operating.md"));
+  EXPECT_THAT(out, HasSubstr("warn  inn sends to bar: 1 times POST_STRANGE in the last day"));
 }
 
 }  // namespace

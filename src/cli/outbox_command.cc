@@ -26,6 +26,20 @@ int list(const Arguments& arguments, const Api& api, std::ostream& out) {
   return kDone;
 }
 
+// Which services have it by the post, and which are owed it.
+void print_deliveries(const JsonView& entry, std::ostream& out) {
+  std::vector<std::vector<std::string>> rows;
+  for (const JsonView& one : entry.items("deliveries")) {
+    const bool owed = one["owed"] == "true", confirmed = !one["since"].empty();
+    std::string letter = one["letter"].empty() ? "" : one["letter"] + " of partition " + one["partition"];
+    if (confirmed && letter.empty()) letter = "found there when what both have was compared";
+    rows.push_back({one["subscriber"], !owed ? "has it" : confirmed ? "owed again" : "owed", one["since"], letter});
+  }
+  if (rows.empty()) return;
+  out << '\n';
+  print_table(out, {"SUBSCRIBER", "STATE", "SINCE", "LETTER"}, rows);
+}
+
 int show(const Arguments& arguments, const Api& api, std::ostream& out) {
   const std::string body =
       ask(api, "GET", "/api/outbox/" + http::encode_segment(arguments.operands[0]), given(arguments, {"service"}));
@@ -40,9 +54,11 @@ int show(const Arguments& arguments, const Api& api, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
   for (const JsonView& a : entry.items("attempts"))
     rows.push_back({a["attempt"], a["at"], a["outcome"], a["seconds"], a["worker"], a["error"]});
-  if (rows.empty()) return kDone;
-  out << '\n';
-  print_table(out, {"ATTEMPT", "AT", "OUTCOME", "SECONDS", "WORKER", "ERROR"}, rows);
+  if (!rows.empty()) {
+    out << '\n';
+    print_table(out, {"ATTEMPT", "AT", "OUTCOME", "SECONDS", "WORKER", "ERROR"}, rows);
+  }
+  print_deliveries(entry, out);
   return kDone;
 }
 

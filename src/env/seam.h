@@ -88,9 +88,7 @@ enum class Rule {
   permit_checked,             // who holds a permit no longer has no effect
   version_gap_waits,          // versions are applied in the order of their numbers
   // Between services.
-  landed_once,                // an event that comes again is not landed again
   landed_behind_its_key,      // what lands is not handled before what waits in its key
-  bus_waited_for,             // nothing is claimed for a bus that is down
   // The booking system.
   reservation_looked_at,      // a reserve looks whether its booking has seats already
   release_looks_at_state,     // a release frees what is reserved, and nothing else

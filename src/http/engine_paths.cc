@@ -88,11 +88,13 @@ void add_engine_paths(Routes& routes, const Watched& watched) {
   add_overview_paths(routes, watched);
   add_outbox_paths(routes, engines);
   add_dead_letter_paths(routes, engines);
+  add_subscriber_paths(routes, engines);
   add_saga_paths(routes, engines);
   add_lock_paths(routes, engines);
   add_history_paths(routes, engines);
   add_isolation_paths(routes, engines);
-  add_list<AuditView>(routes, engines, "/api/audit", "What operators did, newest first", {"actor", "action", "target"},
+  add_list<AuditView>(routes, engines, "/api/audit", "What operators did, and what the post found amiss, newest first",
+                      {"actor", "action", "target"},
                       {.rows = list_audit, .position = [](const AuditView& row) { return Position{row.id}; }});
   add_list<WorkerView>(routes, engines, "/api/workers", "The processes that work on each service's database", {},
                        {.rows = [](Engine& engine, const Request&, const Position& after,

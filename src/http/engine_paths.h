@@ -36,6 +36,7 @@ void add_open_paths(Routes& routes, const Watched& watched);
 // The parts of it, one file each.
 void add_outbox_paths(Routes& routes, const Engines& engines);
 void add_dead_letter_paths(Routes& routes, const Engines& engines);
+void add_subscriber_paths(Routes& routes, const Engines& engines);
 void add_overview_paths(Routes& routes, const Watched& watched);
 void add_metrics_path(Routes& routes, const Watched& watched);
 void add_saga_paths(Routes& routes, const Engines& engines);

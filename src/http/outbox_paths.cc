@@ -2,6 +2,7 @@
 #include "http/engine_paths.h"
 #include "store/tables/attempt.h"
 #include "store/tables/outbox.h"
+#include "store/tables/subscriber_views.h"
 
 namespace skald::http {
 namespace {
@@ -27,6 +28,16 @@ struct AttemptView {
 };
 BOOST_DESCRIBE_STRUCT(AttemptView, (), (attempt, at, worker, outcome, seconds, error))
 
+// To another service by the post: whether it has it, and how that is known.
+struct DeliveryView {
+  std::string subscriber;
+  bool owed = false;          // with `since`: again
+  std::optional<Time> since;  // it has confirmed it
+  std::optional<std::int64_t> letter;  // none: it was found there when what both have was compared
+  int partition = 0;
+};
+BOOST_DESCRIBE_STRUCT(DeliveryView, (), (subscriber, owed, since, letter, partition))
+
 struct EntryDetail {
   std::string id, type, key, subject;
   EntryStatus status{};
@@ -41,11 +52,12 @@ struct EntryDetail {
   std::int64_t version = 0;
   Time created_at{}, updated_at{};
   std::vector<AttemptView> attempts;
+  std::vector<DeliveryView> deliveries;
 };
 BOOST_DESCRIBE_STRUCT(EntryDetail, (),
                       (id, type, key, subject, status, retry_count, max_retries, next_retry_at, last_error,
                        content_hash, payload, locked_by, locked_at, out_of_order, version, created_at, updated_at,
-                       attempts))
+                       attempts, deliveries))
 
 std::optional<Time> unless_zero(Time time) { return time == Time{} ? std::nullopt : std::optional(time); }
 std::optional<Time> next_retry(const Entry& e) {
@@ -77,11 +89,15 @@ EntryDetail detail_of(Transaction& tx, const Entry& e) {
                   .version = e.version,
                   .created_at = e.created_at,
                   .updated_at = e.updated_at,
-                  .attempts = {}};
+                  .attempts = {},
+                  .deliveries = {}};
   for (const auto& a : tables::attempt::of(tx, e.id))
     out.attempts.push_back({a.attempt, a.at, a.worker, a.outcome, seconds(a.took), unless_empty(a.error)});
-  // The attempt that succeeded is told by the entry itself.
-  if (e.status == EntryStatus::COMPLETED)
+  for (const auto& d : tables::subscriber::deliveries(tx, e))
+    out.deliveries.push_back(
+        {d.subscriber, d.is_owed, d.since, d.letter == 0 ? std::nullopt : std::optional(d.letter), e.partition});
+  // The attempt that succeeded is told by the entry itself. What is for subscribers alone has none.
+  if (e.status == EntryStatus::COMPLETED && (e.attempts > 0 || out.deliveries.empty()))
     out.attempts.push_back({e.attempts, e.locked_at == Time{} ? e.updated_at : e.locked_at, e.locked_by, "DELIVERED",
                             seconds(e.took), std::nullopt});
   return out;

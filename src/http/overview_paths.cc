@@ -138,9 +138,29 @@ class Scrape {
       metrics.gauge("dead_letters_waiting", static_cast<double>(now.dead_letters));
       metrics.gauge("workers", static_cast<double>(now.workers));
       metrics.gauge("clock_skew_seconds", now.clock_skew_seconds);
+      tell_of_subscribers();
     } catch (const Error&) {
       metrics.gauge("database_up", 0);
     }
+  }
+
+  // Of those that several services send to: the sum, the oldest, and whether all can reach it.
+  void tell_of_subscribers() {
+    std::map<std::string, double> owed, age, up;
+    const Time now = watched_.env.clock.now();
+    for (const ServiceEngine& of : watched_.engines) {
+      for (const SubscriberView& one : of.engine.subscribers()) {
+        owed[one.name] += static_cast<double>(one.owed);
+        const double seconds = one.oldest ? std::chrono::duration<double>(now - *one.oldest).count() : 0;
+        double& oldest = age[one.name];
+        oldest = std::max(oldest, seconds);
+        double& reached = up.try_emplace(one.name, 1).first->second;
+        if (one.trouble) reached = 0;
+      }
+    }
+    watched_.metrics.gauges("post_owed", "subscriber", owed);
+    watched_.metrics.gauges("post_oldest_owed_age_seconds", "subscriber", age);
+    watched_.metrics.gauges("post_up", "subscriber", up);
   }
 
   Watched watched_;

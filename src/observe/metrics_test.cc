@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "env/labelled.h"
+
 namespace skald {
 namespace {
 
@@ -33,6 +35,36 @@ TEST(Metrics, TimingsAreHistogramsInSeconds) {
   EXPECT_THAT(metrics.text(), HasSubstr("skald_http_request_seconds_bucket{le=\"0.005\"} 1\n"));
   EXPECT_THAT(metrics.text(), HasSubstr("skald_http_request_seconds_count 2\n"));
   EXPECT_THAT(metrics.text(), Not(HasSubstr("seconds_seconds")));
+}
+
+TEST(Metrics, ANameMayHaveOneLabel) {
+  Metrics metrics;
+  metrics.count(labelled("post_letters_total", "subscriber", "notify"), 2);
+  metrics.count(labelled("post_letters_total", "subscriber", "a\"b{c}=d"), 1);
+  metrics.timing(labelled("post_round_trip_seconds", "subscriber", "notify"), 3ms);
+  EXPECT_THAT(metrics.text(), HasSubstr("\nskald_post_letters_total{subscriber=\"notify\"} 2\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr("\nskald_post_letters_total{subscriber=\"a\\\"b{c}=d\"} 1\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr("skald_post_round_trip_seconds_count{subscriber=\"notify\"} 1\n"));
+}
+
+TEST(Metrics, OfALabelAHundredValuesAreKeptApart) {
+  Metrics metrics;
+  for (int i = 0; i < 150; ++i) metrics.count(labelled("landed_total", "sender", std::to_string(i)), 1);
+  metrics.count(labelled("landed_total", "sender", "7"), 1);
+  EXPECT_THAT(metrics.text(), HasSubstr("skald_landed_total{sender=\"99\"} 1\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr("skald_landed_total{sender=\"7\"} 2\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr("skald_landed_total{sender=\"other\"} 50\n"));
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("\"100\"")));
+}
+
+TEST(Metrics, WhoHasNoGaugeAnyMoreIsLeftOut) {
+  Metrics metrics;
+  metrics.gauges("post_owed", "subscriber", {{"a", 1}, {"b", 2}});
+  metrics.gauges("post_owed", "subscriber", {{"b", 3}});
+  EXPECT_THAT(metrics.text(), HasSubstr("skald_post_owed{subscriber=\"b\"} 3\n"));
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("\"a\"")));
+  metrics.gauges("post_owed", "subscriber", {{"a", 4}});
+  EXPECT_THAT(metrics.text(), HasSubstr("skald_post_owed{subscriber=\"a\"} 4\n"));
 }
 
 TEST(MetricsDeathTest, OneNameForTwoKindsStopsTheProgram) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "env/labelled.h"
 #include "outbox/integrity.h"
 #include "outbox/relay.h"
 #include "store/tables/landing.h"
@@ -230,6 +231,7 @@ bool Lander::take_and_handle(std::span<const Arrived> letters, std::vector<Recei
     return false;  // once they are landed, a pass of the relay finds out what is the matter
   }
   handling_.note_delivered(taken.handled.size(), begun, spans);
+  count(letters, taken, receipts);
   return true;
 }
 
@@ -240,6 +242,19 @@ void Lander::take_for_relay(std::span<const Arrived> letters, std::vector<Receip
     write_receipts(tx, letters, taken, receipts);
     tx.after_commit([&] { wake_(waiting_in(letters, taken)); });
   });
+  count(letters, taken, receipts);
+}
+
+// By the service that a sender is, as its events say; by its id where none of them can be read.
+void Lander::count(std::span<const Arrived> letters, const tables::outbox::TakenLetters& taken,
+                   std::span<const Receipt> receipts) {
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const auto& [sender, landings] = std::tie(letters[i].sender, letters[i].landings);
+    const std::string_view metric = receipts[i].kind == Receipt::Kind::gap ? "post_landing_gaps_total"
+                                    : taken.taken[i]                       ? "post_landed_letters_total"
+                                                                           : "post_landed_repeats_total";
+    env_.observer.count(labelled(metric, "sender", landings.empty() ? sender : landings.front().source));
+  }
 }
 
 Knowledge Lander::answer(const Inquiry& inquiry) {

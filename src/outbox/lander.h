@@ -65,6 +65,8 @@ class Lander {
   std::vector<Receipt> accept_of_different_lanes(std::span<const Letter* const> letters);
   bool take_and_handle(std::span<const Arrived> letters, std::vector<Receipt>& receipts);
   void take_for_relay(std::span<const Arrived> letters, std::vector<Receipt>& receipts);
+  void count(std::span<const Arrived> letters, const tables::outbox::TakenLetters& taken,
+             std::span<const Receipt> receipts);
   Landing landing_of(const Message& message) const;
   std::vector<tables::partition::Ownership> owned_of(std::uint64_t wanted, const Membership::View& view) const;
 

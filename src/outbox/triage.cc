@@ -43,7 +43,7 @@ Fate fate_of(const Entry& entry, const TriageInput& in, std::size_t sends) {
   if (blame != in.blames.end() && blame->second.is_condemned()) return Fate::condemned;
   const auto& plan = in.routing.plan(entry);
   // Claimed now, it would spend its attempts on a bus that is known to be down.
-  if (plan.route != nullptr && !plan.route->bus->is_ready() && seam::holds(Rule::bus_waited_for)) return Fate::no_bus;
+  if (plan.route != nullptr && !plan.route->bus->is_ready()) return Fate::no_bus;
   if (is_alone(entry)) return Fate::alone;
   if (in.alone_in_hand && entry.crashes > 0) return Fate::no_room;
   if (!plan.consumers.empty() || plan.route == nullptr) {

@@ -11,15 +11,24 @@
 #include "outbox/relay.h"
 #include "post/sender.h"
 #include "store/tables/schema.h"
+#include "store/tables/subscriber_views.h"
 #include "support/test_database.h"
 
 namespace skald::post {
 
 class HandClock final : public Clock {
  public:
-  Time now() const override { return from_micros(1'800'000'000'000'000); }
+  Time now() const override { return from_micros(1'800'000'000'000'000) + at.time_since_epoch(); }
   Instant steady() const override { return at; }
   Instant at{Duration(1)};
+};
+
+// Counts by name.
+class CountingObserver final : public Observer {
+ public:
+  void count(std::string_view metric, std::int64_t by) override { counts[std::string(metric)] += by; }
+  void timing(std::string_view metric, Duration) override { ++counts[std::string(metric)]; }
+  std::map<std::string, std::int64_t> counts;
 };
 
 // Keeps what is sent until a test delivers it.
@@ -177,7 +186,8 @@ class PostTest : public testing::TestWithParam<Dialect> {
 
   HandClock clock_;
   std::unique_ptr<Random> random_ = system_random();
-  Env env_{clock_, *random_, silent_observer()};
+  CountingObserver observer_;
+  Env env_{clock_, *random_, observer_};
   std::unique_ptr<Service> here_ = std::make_unique<Service>(env_, GetParam(), "here");
   std::unique_ptr<Service> there_ = std::make_unique<Service>(env_, GetParam(), "there");
   HandCourier courier_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "store/tables/audit.h"
+
 namespace skald::post {
 namespace {
 
@@ -60,8 +62,17 @@ void Reconciliation::hear(std::optional<Knowledge> knowledge) {
   receivers_place_ = std::move(there);
 }
 
-void Reconciliation::finish(Transaction& tx) const {
-  tables::subscriber::move(tx, row_, partition_, place_, *receivers_place_);
+void Reconciliation::finish(Transaction& tx, Random& random) const {
+  if (!tables::subscriber::move(tx, row_, partition_, place_, *receivers_place_)) return;
+  tables::audit::insert(tx, random, "skald", "post.gap", row_.name, told());
+}
+
+std::string Reconciliation::told() const {
+  return "the service " + row_.name + " has letters up to " + std::to_string(receivers_place_->number) +
+         " of partition " + std::to_string(partition_) + ", and this one knows of " + std::to_string(place_.number) +
+         ": one of them was restored from an older copy. Compared by ids: " + std::to_string(counts_.owed_again) +
+         " events are sent again, " + std::to_string(counts_.found) + " had arrived, " +
+         std::to_string(counts_.unknowable) + " are too old to be known";
 }
 
 }  // namespace skald::post

@@ -34,8 +34,10 @@ class Reconciliation {
   void apply(Transaction& tx, const Knowledge& knowledge);
   // That transaction is committed.
   void turn_page();
-  // The last step. Nothing happens where another worker has done it.
-  void finish(Transaction& tx) const;
+  // The last step, and its row in the audit. Nothing happens where another worker has done it.
+  void finish(Transaction& tx, Random& random) const;
+  // What was found, for a person.
+  std::string told() const;
 
   const Counts& counts() const { return counts_; }
   const LanePlace& place() const { return place_; }

@@ -1,6 +1,7 @@
 #include "post/reconciliation.h"
 
 #include "post/post_fixture.h"
+#include "store/tables/audit.h"
 
 namespace skald::post {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::MatchesRegex;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
@@ -19,6 +21,18 @@ class ReconciliationTest : public PostTest {
     there_->change("DELETE FROM skald_inbox WHERE event_id IN (" + ids + ")");
     there_->change("UPDATE skald_landing SET ids = '[]', former = '', number = " + std::to_string(number) +
                    ", chain = '" + chain + "'");
+  }
+  std::vector<tables::audit::Record> audit(const std::string& action) {
+    return here_->db().read_result([&](Transaction& tx) {
+      return tables::audit::list(tx, {.actor = {}, .action = action, .target = {}}, {}, 10);
+    });
+  }
+  std::string told(const std::string& id) {
+    const Entry entry = here_->entry(id);
+    const auto found =
+        here_->db().read_result([&](Transaction& tx) { return tables::subscriber::deliveries(tx, entry); });
+    if (found.size() != 1) return "";
+    return tables::subscriber::told(found[0]) + ", " + tables::subscriber::proof_of(found[0], 3);
   }
   LanePlace receivers_place() {
     return there_->db().read_result([](Transaction& tx) {
@@ -44,6 +58,28 @@ TEST_P(ReconciliationTest, WhatARestoredReceiverHasLostIsSentAgainAndAPersonIsTo
   EXPECT_EQ(owed(), 0);
   ASSERT_THAT(alerts_, SizeIs(1));
   EXPECT_THAT(alerts_[0], HasSubstr("2 events are sent again"));
+  const auto noted = audit("post.gap");
+  ASSERT_THAT(noted, SizeIs(1));
+  EXPECT_EQ(noted[0].target, "there");
+  EXPECT_EQ("POST_GAP " + noted[0].detail, alerts_[0]);
+  EXPECT_EQ(observer_.counts["post_gaps_total{subscriber=there}"], 1);
+}
+
+// The reconciliation asks, and another worker goes on with the lane before it is through.
+TEST_P(ReconciliationTest, WhatAnotherWorkerHasReconciledIsNotNotedAgain) {
+  emit("e1");
+  deliver_all();
+  restore_receiver("'e1'", 0, "");
+  pass(61s);
+  bool moved = false;
+  courier_.knower = [&](const Inquiry& inquiry) {
+    if (!inquiry.ids.empty() && !std::exchange(moved, true))
+      here_->change("UPDATE skald_lane SET number = 7, chain = 'other' WHERE number = 1");
+    return there_->lander_.answer(inquiry);
+  };
+  run();
+  EXPECT_TRUE(moved);
+  EXPECT_THAT(audit("post.gap"), IsEmpty());
 }
 
 TEST_P(ReconciliationTest, ARestoredReceiverIsNoticedWithoutAnythingNewToSend) {
@@ -95,6 +131,8 @@ TEST_P(ReconciliationTest, AnAnswerWithEventsThatThisDatabaseNeverHadIsToldToAPe
   EXPECT_THAT(there_->handled, ElementsAre("e1", "e2"));
   ASSERT_THAT(alerts_, SizeIs(1));
   EXPECT_THAT(alerts_[0], HasSubstr("POST_STRANGE"));
+  ASSERT_THAT(audit("post.strange"), SizeIs(1));
+  EXPECT_THAT(audit("post.strange")[0].detail, HasSubstr("has 1 events that this database does not know"));
 }
 
 TEST_P(ReconciliationTest, WhatTheReceiverMayHaveForgottenIsNotSentAgain) {
@@ -107,6 +145,25 @@ TEST_P(ReconciliationTest, WhatTheReceiverMayHaveForgottenIsNotSentAgain) {
   EXPECT_THAT(there_->handled, ElementsAre("e1", "e2"));
   ASSERT_THAT(alerts_, SizeIs(1));
   EXPECT_THAT(alerts_[0], HasSubstr("1 are too old"));
+}
+
+TEST_P(ReconciliationTest, TheProofSaysWhatIsTrueAfterARestore) {
+  emit("e1");
+  deliver_all();
+  EXPECT_THAT(told("e1"), MatchesRegex("there has it, since 20.*, letter 1 of partition 3"));
+  restore_receiver("'e1'", 0, "");
+  pass(61s);
+  run();
+  EXPECT_THAT(told("e1"), MatchesRegex("owed to there again, it had it since 20.*, letter 1 of partition 3"));
+  deliver_all();
+  EXPECT_THAT(told("e1"), MatchesRegex("there has it, since 20.*, letter 1 of partition 3"));
+  emit("e2");
+  deliver_all();
+  here_->change("UPDATE skald_lane SET number = 0, chain = ''");
+  here_->change("UPDATE skald_outbox SET owed = 1, status = 0, proof = ''");
+  begin_sender();
+  deliver_all();
+  EXPECT_THAT(told("e1"), MatchesRegex("there has it, since 20.*, found there when what both have was compared"));
 }
 
 }  // namespace

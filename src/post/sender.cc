@@ -5,6 +5,7 @@
 
 #include "outbox/integrity.h"
 #include "outbox/sending.h"
+#include "store/tables/audit.h"
 #include "store/tables/chain.h"
 #include "store/tables/outbox.h"
 #include "store/tables/partition.h"
@@ -210,7 +211,7 @@ void Sender::after_settling(const Round& round) {
       Lane& lane = lanes_.at({subscriber, one.partition});
       lane.state = Lane::State::idle;
       lane.is_in_doubt = false;
-      env_.observer.count("post_settled_total", std::ssize(one.ids));
+      count("post_settled_total", subscriber, std::ssize(one.ids));
     }
   }
 }
@@ -241,8 +242,8 @@ void Sender::send(const Row& row, const Ready& ready) {
   lane.former = letter.former;
   lane.ids = letter.ids;
   lane.at = env_.clock.steady();
-  env_.observer.count("post_letters_total");
-  if (lane.is_in_doubt) env_.observer.count("post_repeats_total");
+  count("post_letters_total", row.name);
+  if (lane.is_in_doubt) count("post_repeats_total", row.name);
   courier_->send(row.name, std::move(letter),
                  [this, id, number = lane.number](Courier::Answer answer) { hear(id, number, std::move(answer)); });
 }
@@ -262,7 +263,7 @@ void Sender::hear(const LaneId& id, std::int64_t number, Courier::Answer answer)
   if (answer.receipt.kind == Receipt::Kind::busy) return pause(id, lane, "it says that it is busy");
   note_reached(id.first);
   lane.failures = 0;
-  env_.observer.timing("post_round_trip_seconds", env_.clock.steady() - lane.at);
+  env_.observer.timing(labelled("post_round_trip_seconds", "subscriber", id.first), env_.clock.steady() - lane.at);
   Receipt& receipt = answer.receipt;
   const bool is_gap = receipt.kind == Receipt::Kind::gap;
   if (is_gap || receipt.former != lane.former) {
@@ -324,15 +325,18 @@ const Sender::Row& Sender::row_of(const std::string& subscriber) const {
 
 // Letters that another owner of the lane sent may land under a number. Ids that this database does not have are of a
 // later state of it: it was restored from a backup.
-void Sender::note_strange(const LaneId& id, const Lane& lane) const {
+void Sender::note_strange(const LaneId& id, const Lane& lane) {
   std::vector<std::string> others;
   for (const std::string& one : lane.receipt.ids)
     if (std::ranges::find(lane.ids, one) == lane.ids.end()) others.push_back(one);
   if (others.empty()) return;
   const auto known = db_.read_result([&](Transaction& tx) { return tables::outbox::find_all(tx, others); });
   if (known.size() == others.size()) return;
-  alert_("POST_STRANGE", "the service " + id.first + " has " + std::to_string(others.size() - known.size()) +
-                             " events that this database does not know: was it restored from an older copy?");
+  const std::string text = "the service " + id.first + " has " + std::to_string(others.size() - known.size()) +
+                           " events that this database does not know: was it restored from an older copy?";
+  db_.write("note a strange answer",
+            [&](Transaction& tx) { tables::audit::insert(tx, env_.random, "skald", "post.strange", id.first, text); });
+  alert_("POST_STRANGE", text);
 }
 
 // By the place that is stored, not the one that is remembered: another worker may have gone on with the lane. A letter of
@@ -385,19 +389,13 @@ void Sender::ask(const LaneId& id, Reconciliation& work) {
 
 void Sender::finish(const LaneId& id, const Reconciliation& work) {
   db_.write("agree on a place", [&](Transaction& tx) {
-    if (owns(tx, id)) work.finish(tx);
+    if (owns(tx, id)) work.finish(tx, env_.random);
   });
   Lane& lane = lanes_.at(id);
   lane.state = Lane::State::idle;
   lane.is_wanted = true;
-  const auto& counts = work.counts();
-  env_.observer.count("post_gaps_total");
-  alert_("POST_GAP", "the service " + id.first + " has letters up to " + std::to_string(work.receivers_place().number) +
-                         " of partition " + std::to_string(id.second) + ", and this one knows of " +
-                         std::to_string(work.place().number) +
-                         ": one of them was restored from an older copy. Compared by ids: " +
-                         std::to_string(counts.owed_again) + " events are sent again, " + std::to_string(counts.found) +
-                         " had arrived, " + std::to_string(counts.unknowable) + " are too old to be known");
+  count("post_gaps_total", id.first);
+  alert_("POST_GAP", work.told());
 }
 
 bool Sender::owns(Transaction& tx, const LaneId& id) const {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "dead_letter/undertaker.h"
+#include "env/labelled.h"
 #include "outbox/handling.h"
 #include "outbox/membership.h"
 #include "post/reconciliation.h"
@@ -52,7 +53,7 @@ class Sender {
   void drain() { draining_ = true; }
 
   // Why nothing reaches each of those that nothing reaches.
-  std::map<std::string, std::string> troubles() const { return troubles_.all(); }
+  std::map<std::string, Trouble> troubles() const { return troubles_.all(); }
 
  private:
   using Row = tables::subscriber::Row;
@@ -111,12 +112,15 @@ class Sender {
   void pause(const LaneId& id, Lane& lane, std::string why);
   void note_reached(const std::string& subscriber);
   void end_pauses(const std::string& subscriber);
-  void note_strange(const LaneId& id, const Lane& lane) const;
+  void note_strange(const LaneId& id, const Lane& lane);
   void reconcile(const LaneId& id, const LanePlace& there);
   bool go_on_reconciling();
   void ask(const LaneId& id, Reconciliation& work);
   void finish(const LaneId& id, const Reconciliation& work);
   bool owns(Transaction& tx, const LaneId& id) const;
+  void count(std::string_view metric, const std::string& subscriber, std::int64_t by = 1) {
+    env_.observer.count(labelled(metric, "subscriber", subscriber), by);
+  }
   void count_under_way();
   Duration idle_time() const;
   const Row& row_of(const std::string& subscriber) const;

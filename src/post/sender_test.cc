@@ -52,6 +52,27 @@ TEST_P(SenderTest, OneLetterOfALaneIsUnderWayAndTheNextTakesAllThatCameMeanwhile
   EXPECT_THAT(there_->handled, ElementsAre("e1", "e2", "e3"));
 }
 
+TEST_P(SenderTest, BothSidesCountLettersByWhoTheOtherIs) {
+  emit("e1");
+  run();
+  const auto lost = take_sent();
+  accept(lost.letter);
+  accept(lost.letter);
+  lost.answered({Kind::silence});
+  pass(1s);
+  deliver_all();
+  Letter ahead = lost.letter;
+  ahead.number = 9;
+  accept(ahead);
+  EXPECT_EQ(observer_.counts["post_letters_total{subscriber=there}"], 2);
+  EXPECT_EQ(observer_.counts["post_repeats_total{subscriber=there}"], 1);
+  EXPECT_EQ(observer_.counts["post_settled_total{subscriber=there}"], 1);
+  EXPECT_EQ(observer_.counts["post_round_trip_seconds{subscriber=there}"], 1);
+  EXPECT_EQ(observer_.counts["post_landed_letters_total{sender=/here}"], 1);
+  EXPECT_EQ(observer_.counts["post_landed_repeats_total{sender=/here}"], 2);
+  EXPECT_EQ(observer_.counts["post_landing_gaps_total{sender=/here}"], 1);
+}
+
 TEST_P(SenderTest, ALetterWithoutAnAnswerIsSentAgainUnderItsNumberAndLandsOnce) {
   emit("e1");
   run();
@@ -117,6 +138,7 @@ TEST_P(SenderTest, ADoubledLetterOfAnEarlierNumberLandsNothing) {
 
 TEST_P(SenderTest, AReceiverThatIsAwayCostsNoAttemptAndTheLaneWaitsLongerEachTime) {
   emit("e1");
+  const Time began = clock_.now();
   Duration waited{};
   for (int i = 0; i < 12; ++i) {
     run();
@@ -129,7 +151,8 @@ TEST_P(SenderTest, AReceiverThatIsAwayCostsNoAttemptAndTheLaneWaitsLongerEachTim
     waited += 5s;
   }
   EXPECT_EQ(here_->entry("e1").attempts, 0);
-  EXPECT_THAT(sender_->troubles().at("there"), HasSubstr("nobody takes its letters"));
+  EXPECT_THAT(sender_->troubles().at("there").why, HasSubstr("nobody takes its letters"));
+  EXPECT_EQ(sender_->troubles().at("there").since, began) << "of the first, whatever came after";
   deliver_all();
   EXPECT_THAT(there_->handled, ElementsAre("e1"));
   EXPECT_THAT(sender_->troubles(), IsEmpty());

@@ -13,22 +13,22 @@ std::string fields_of(const std::string& subscriber) {
 
 void Troubles::note(const std::string& subscriber, std::string why) {
   const std::lock_guard lock(mutex_);
-  std::string& known = whys_[subscriber];
-  if (known.empty())
+  const auto [known, is_first] = troubles_.try_emplace(subscriber, Trouble{{}, env_.clock.now()});
+  if (is_first)
     env_.observer.log(Observer::Level::warn, "events for another service wait: " + why, fields_of(subscriber));
-  known = std::move(why);
+  known->second.why = std::move(why);
 }
 
 bool Troubles::end(const std::string& subscriber) {
   const std::lock_guard lock(mutex_);
-  if (whys_.erase(subscriber) == 0) return false;
+  if (troubles_.erase(subscriber) == 0) return false;
   env_.observer.log(Observer::Level::info, "events for another service go on", fields_of(subscriber));
   return true;
 }
 
-std::map<std::string, std::string> Troubles::all() const {
+std::map<std::string, Trouble> Troubles::all() const {
   const std::lock_guard lock(mutex_);
-  return whys_;
+  return troubles_;
 }
 
 }  // namespace skald::post

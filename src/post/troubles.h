@@ -9,6 +9,11 @@
 
 namespace skald::post {
 
+struct Trouble {
+  std::string why;  // as of the last answer
+  Time since{};
+};
+
 class Troubles {
  public:
   explicit Troubles(Env env) : env_(env) {}
@@ -17,12 +22,12 @@ class Troubles {
   void note(const std::string& subscriber, std::string why);
   // It is reached. False: there was no trouble.
   bool end(const std::string& subscriber);
-  std::map<std::string, std::string> all() const;
+  std::map<std::string, Trouble> all() const;
 
  private:
   Env env_;
-  mutable std::mutex mutex_;  // guards whys_
-  std::map<std::string, std::string> whys_;
+  mutable std::mutex mutex_;  // guards troubles_
+  std::map<std::string, Trouble> troubles_;
 };
 
 }  // namespace skald::post

@@ -24,7 +24,6 @@
 #include "runtime/story.h"
 #include "runtime/worker_views.h"
 #include "store/health.h"
-#include "store/tables/audit.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
 
@@ -346,12 +345,13 @@ Knowledge Engine::answer(const Inquiry& inquiry) { return threads_->lander_.answ
 
 std::vector<SubscriberView> Engine::subscribers() { return threads_->posting_.views(); }
 
-std::int64_t Engine::remove_subscriber(Transaction& tx, std::string_view name, std::string_view actor) {
-  const std::int64_t owed = tables::subscriber::remove(tx, name);
-  tables::audit::insert(tx, threads_->env_.random, actor, "subscriber.remove", name,
-                        "it was still owed " + std::to_string(owed) + " events");
-  tx.after_commit([this] { threads_->posting_.look_again(); });
-  return owed;
+std::optional<SubscriberDetail> Engine::find_subscriber(Transaction& tx, std::string_view name) {
+  return threads_->posting_.find(tx, name);
+}
+
+std::int64_t Engine::remove_subscriber(Transaction& tx, std::string_view name, std::string_view actor,
+                                       std::string_view reason) {
+  return threads_->posting_.remove(tx, name, actor, reason);
 }
 
 void Engine::set_aside(std::string_view origin, std::string_view bytes, std::string_view why) {

@@ -102,7 +102,7 @@ TEST_P(LocalPostTest, ASubscriberThatIsRemovedIsOwedNothing) {
   emit("e1");
   EXPECT_EQ(order_.engine.subscribers().front().owed, 1);
   const auto owed = order_.engine.database().write_result(
-      "remove", [&](Transaction& tx) { return order_.engine.remove_subscriber(tx, "stock", "ann"); });
+      "remove", [&](Transaction& tx) { return order_.engine.remove_subscriber(tx, "stock", "ann", "it is gone"); });
   EXPECT_EQ(owed, 1);
   EXPECT_THAT(order_.engine.subscribers(), testing::IsEmpty());
 }

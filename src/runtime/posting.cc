@@ -1,6 +1,10 @@
 #include "runtime/posting.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "store/tables/audit.h"
+#include "store/tables/subscriber_views.h"
 
 namespace skald::runtime {
 
@@ -26,7 +30,7 @@ bool Posting::start(bool works) {
   for (const Subscriber& subscriber : configured_)
     db_.write("subscribe", [&](Transaction& tx) { tables::subscriber::put(tx, subscriber); });
   if (works && is_used()) loop_.start();
-  return db_.dialect() != Dialect::sqlite || !views().empty();
+  return db_.dialect() != Dialect::sqlite || !db_.read_result(tables::subscriber::all).empty();
 }
 
 void Posting::stop(Instant end) {
@@ -52,11 +56,32 @@ void Posting::look_again() noexcept {
 }
 
 std::vector<SubscriberView> Posting::views() const {
-  auto views = db_.read_result([](Transaction& tx) { return tables::subscriber::views(tx); });
+  auto views = db_.read_result(tables::subscriber::views);
   const auto troubles = sender_.troubles();
-  for (SubscriberView& view : views)
-    if (const auto trouble = troubles.find(view.name); trouble != troubles.end()) view.trouble = trouble->second;
+  for (SubscriberView& view : views) add_what_is_known_here(view, troubles);
   return views;
+}
+
+std::optional<SubscriberDetail> Posting::find(Transaction& tx, std::string_view name) const {
+  auto found = tables::subscriber::detail(tx, name);
+  if (found) add_what_is_known_here(*found, sender_.troubles());
+  return found;
+}
+
+void Posting::add_what_is_known_here(SubscriberView& view, const std::map<std::string, post::Trouble>& troubles) const {
+  view.configured = std::ranges::find(configured_, view.name, &Subscriber::name) != configured_.end();
+  const auto trouble = troubles.find(view.name);
+  if (trouble == troubles.end()) return;
+  view.trouble = trouble->second.why;
+  view.trouble_since = trouble->second.since;
+}
+
+std::int64_t Posting::remove(Transaction& tx, std::string_view name, std::string_view actor, std::string_view reason) {
+  const std::int64_t owed = tables::subscriber::remove(tx, name);
+  tables::audit::insert(tx, env_.random, actor, "subscriber.remove", name,
+                        "it was still owed " + std::to_string(owed) + " events: " + std::string(reason));
+  tx.after_commit([this] { look_again(); });
+  return owed;
 }
 
 Duration Posting::step() {

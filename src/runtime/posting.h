@@ -29,11 +29,16 @@ class Posting {
   bool is_used() const { return courier_ != nullptr; }
 
   std::vector<SubscriberView> views() const;
+  std::optional<SubscriberDetail> find(Transaction& tx, std::string_view name) const;
+  // Engine::remove_subscriber().
+  std::int64_t remove(Transaction& tx, std::string_view name, std::string_view actor, std::string_view reason);
   post::Sender& sender() { return sender_; }
   // One round, for who has no threads (steps.h); when it wants to be called again.
   Duration step();
 
  private:
+  void add_what_is_known_here(SubscriberView& view, const std::map<std::string, post::Trouble>& troubles) const;
+
   Env env_;
   Database& db_;
   post::Sender sender_;

@@ -5,6 +5,7 @@
 #include "store/tables/attempt.h"
 #include "store/tables/inbox.h"
 #include "store/tables/outbox.h"
+#include "store/tables/subscriber_views.h"
 
 namespace skald::runtime {
 namespace {
@@ -43,9 +44,17 @@ void add_event(Transaction& tx, const Entry& entry, StoryPart& out) {
     add(failed.at, "outbox", type + ": " + failed.outcome + numbered(failed.attempt), failed.error);
   const auto handled = tables::inbox::of(tx, entry.id);
   for (const auto& [consumer, at] : handled) add(at, "inbox", type + " handled by " + consumer);
+  const auto deliveries = tables::subscriber::deliveries(tx, entry);
+  for (const auto& one : deliveries)
+    add(one.is_owed ? entry.updated_at : *one.since, "outbox", type + ": " + tables::subscriber::told(one),
+        tables::subscriber::proof_of(one, entry.partition));
   switch (entry.status) {
+    case EntryStatus::PENDING:
+      if (entry.owed == 0) add(entry.updated_at, "outbox", type + " is PENDING", entry.last_error);
+      break;
     case EntryStatus::COMPLETED:
-      if (handled.empty()) add(entry.updated_at, "outbox", type + " delivered" + numbered(entry.attempts));
+      if (handled.empty() && (deliveries.empty() || entry.attempts > 0))
+        add(entry.updated_at, "outbox", type + " delivered" + numbered(entry.attempts));
       break;
     case EntryStatus::DEAD_LETTER:
       add(entry.updated_at, "outbox", type + " went to the dead letters", entry.last_error);

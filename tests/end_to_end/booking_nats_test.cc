@@ -32,7 +32,7 @@ class BookingOverNats : public BookingTest {
   }
   std::string trouble_with(const std::string& name) {
     for (const SubscriberView& view : booking_.engine->subscribers())
-      if (view.name == name) return view.trouble;
+      if (view.name == name) return view.trouble.value_or("");
     return "there is no such subscriber";
   }
 

@@ -51,7 +51,6 @@ constexpr std::string_view kLandOne = "INSERT INTO skald_outbox (" SKALD_EVENT_C
                                       "attempts) VALUES ($1, $2, $3, $4, $5, $6, "
                                       "$7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT (id) DO NOTHING";
 // For the bug of landing what is there already.
-constexpr std::string_view kNextSeq = "SELECT '+' || (COALESCE(MAX(seq), 0) + 1) FROM skald_outbox";
 
 // No key's lock is taken: a row that is never live is in nobody's way, and whoever has a
 // handler's locks may want a key's next.
@@ -86,10 +85,7 @@ constexpr std::string_view kBeginLane =
 
 // `worker`: who completes it at once, or nobody.
 void land_one(Transaction& tx, const Landing& one, std::string_view worker = {}) {
-  const std::string another = seam::holds(Rule::landed_once) ? "" : tx.query(kNextSeq).get<std::string>(0, 0);
-  const std::string id = one.event->id + another;
   auto params = bind_event(*one.event, one.content_hash, one.retries_max);
-  params.front() = id;
   const bool done = !worker.empty();
   params.insert(params.end(),
                 {one.source, one.time, tx.now(), one.out_of_order, worker, done ? 3 : 0, done ? 0 : 1, done ? 1 : 0});
@@ -102,7 +98,7 @@ bool is_free(Transaction& tx, const Event& event) {
                                     partition_of(event.key), event.key)
                                .empty() ||
                           !tx.query("SELECT 1 FROM skald_blocked_key WHERE key = $1", event.key).empty();
-  return (!known || !seam::holds(Rule::landed_once)) && (!waited_for || !seam::holds(Rule::landed_behind_its_key));
+  return !known && (!waited_for || !seam::holds(Rule::landed_behind_its_key));
 }
 
 std::unordered_set<std::string> land_completed_sqlite(Transaction& tx, std::string_view worker,

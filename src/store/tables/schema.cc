@@ -120,7 +120,7 @@ std::string history_schema(const std::string& numbered) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, 11> steps = {
+  static const std::array<Migration, 12> steps = {
       Migration{.version = 1,
                 .name = "outbox, inbox, dead letters, workers",
                 .sql = sqlite_schema(),
@@ -156,7 +156,11 @@ std::span<const Migration> migrations() {
                        "NULL, since BIGINT NOT NULL, PRIMARY KEY (type, version));",
                 .postgres_sql = ""},
       Migration{.version = 10, .name = "what may have killed its worker", .sql = kBlame, .postgres_sql = ""},
-      Migration{.version = 11, .name = "letters between services", .sql = kPost, .postgres_sql = ""}};
+      Migration{.version = 11, .name = "letters between services", .sql = kPost, .postgres_sql = ""},
+      Migration{.version = 12,
+                .name = "when letters were confirmed",
+                .sql = "ALTER TABLE skald_lane ADD COLUMN at BIGINT NOT NULL DEFAULT 0;",
+                .postgres_sql = ""}};
   return steps;
 }
 

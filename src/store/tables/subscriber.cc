@@ -15,10 +15,6 @@ using outbox::kColumnCount;
 
 constexpr int kBits = 62;  // of a signed number, and one to spare
 
-// Partial indexes are used only by queries that have the very text of their condition.
-std::string owed_to(const Row& row) { return "(owed & " + std::to_string(row.mask()) + ") <> 0"; }
-std::string index_of(const Row& row) { return "skald_outbox_owed_" + std::to_string(row.bit); }
-
 void check(const Subscriber& subscriber) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -34,27 +30,12 @@ void check(const Subscriber& subscriber) {
                     "the subscriber " + name + " wants events of type '" + type + "'; name a type, or a prefix.*");
 }
 
-std::optional<Row> find(Transaction& tx, std::string_view name) {
-  const Rows rows = tx.query("SELECT name, bit FROM skald_subscriber WHERE name = $1", name);
-  if (rows.empty()) return std::nullopt;
-  return Row{rows.get<std::string>(0, 0), rows.get<int>(0, 1)};
-}
-
 int free_bit(Transaction& tx) {
   std::vector<int> taken;
   for (const Row& row : all(tx)) taken.push_back(row.bit);
   for (int bit = 0; bit < kBits; ++bit)
     if (std::ranges::find(taken, bit) == taken.end()) return bit;
   throw Invalid("TOO_MANY_SUBSCRIBERS", "a service has at most 62 subscribers; remove one that is gone");
-}
-
-std::vector<std::string> types_of(Transaction& tx, std::string_view name) {
-  const Rows rows =
-      tx.query("SELECT type, is_prefix FROM skald_subscription WHERE subscriber = $1 ORDER BY type, is_prefix", name);
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    out.push_back(rows.get<std::string>(i, 0) + (rows.get<bool>(i, 1) ? "*" : ""));
-  return out;
 }
 
 void add(Transaction& tx, const Row& row) {
@@ -91,10 +72,14 @@ void owe_what_is_kept(Transaction& tx, const Row& row) {
   "owed & ~CAST($2 AS BIGINT)) = 0 THEN 3 ELSE " table "status END, owed = " table \
   "owed & ~CAST($2 AS BIGINT), version = version + 1"
 
+// Who settles may not have heard yet that the subscriber was removed, and that its bit is another's.
+#define SKALD_STILL_ITS_BIT(bit) "EXISTS (SELECT 1 FROM skald_subscriber s WHERE s.name = $1 AND s.bit = " bit ")"
+
 constexpr std::string_view kSettle =
-    "WITH moved AS (UPDATE skald_lane l SET number = w.number, chain = w.chain FROM unnest($3::bigint[], $4::bigint[], "
-    "$5::text[], $6::text[]) AS w(partition, number, former, chain) WHERE l.subscriber = $1 AND l.partition = "
-    "w.partition AND l.number = w.number - 1 AND l.chain = w.former RETURNING l.partition, l.number) "
+    "WITH moved AS (UPDATE skald_lane l SET number = w.number, chain = w.chain, at = " SKALD_NOW
+    " FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[]) AS w(partition, number, former, chain) WHERE "
+    "l.subscriber = $1 AND l.partition = w.partition AND l.number = w.number - 1 AND l.chain = w.former AND "
+    SKALD_STILL_ITS_BIT("$9") " RETURNING l.partition, l.number) "
     "UPDATE skald_outbox o SET " SKALD_SETTLED("o.") ", proof = o.proof || $1 || ' ' || m.number || ' ' || m.t || "
     "E'\\n', updated_at = m.t FROM (SELECT e.id, e.partition, moved.number, " SKALD_NOW
     " AS t FROM moved JOIN unnest($7::text[], $8::bigint[]) AS e(id, partition) ON e.partition = moved.partition) m "
@@ -116,7 +101,7 @@ void settle_postgres(Transaction& tx, const Row& row, std::span<const Landed> la
     }
   }
   tx.witness(kNeverThere, row.name);
-  tx.enqueue(kSettle, row.name, row.mask(), partitions, numbers, formers, chains, ids, places);
+  tx.enqueue(kSettle, row.name, row.mask(), partitions, numbers, formers, chains, ids, places, row.bit);
 }
 
 // Rows of ready(): the lane's partition and number in front, then an entry or nulls.
@@ -157,6 +142,24 @@ std::vector<Row> all(Transaction& tx) {
   return out;
 }
 
+std::optional<Row> find(Transaction& tx, std::string_view name) {
+  const Rows rows = tx.query("SELECT name, bit FROM skald_subscriber WHERE name = $1", name);
+  if (rows.empty()) return std::nullopt;
+  return Row{rows.get<std::string>(0, 0), rows.get<int>(0, 1)};
+}
+
+std::vector<std::string> types_of(Transaction& tx, std::string_view name) {
+  const Rows rows =
+      tx.query("SELECT type, is_prefix FROM skald_subscription WHERE subscriber = $1 ORDER BY type, is_prefix", name);
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.push_back(rows.get<std::string>(i, 0) + (rows.get<bool>(i, 1) ? "*" : ""));
+  return out;
+}
+
+std::string owed_to(const Row& row) { return "(owed & " + std::to_string(row.mask()) + ") <> 0"; }
+std::string index_of(const Row& row) { return "skald_outbox_owed_" + std::to_string(row.bit); }
+
 void put(Transaction& tx, const Subscriber& subscriber) {
   check(subscriber);
   std::vector<std::string> wanted = subscriber.types;
@@ -185,21 +188,6 @@ std::int64_t remove(Transaction& tx, std::string_view name) {
   const std::int64_t owed = tx.execute(rule, name, row->mask());
   tx.execute("DROP INDEX " + index_of(*row));
   return owed;
-}
-
-std::vector<SubscriberView> views(Transaction& tx) {
-  std::vector<SubscriberView> out;
-  for (const Row& row : all(tx)) {
-    const Rows owed = tx.query("SELECT COUNT(*), MIN(created_at) FROM skald_outbox WHERE " + owed_to(row));
-    const Rows since = tx.query("SELECT since FROM skald_subscriber WHERE name = $1", row.name);
-    out.push_back({row.name,
-                   types_of(tx, row.name),
-                   owed.get<std::int64_t>(0, 0),
-                   owed.get<std::optional<Time>>(0, 1),
-                   since.get<Time>(0, 0),
-                   {}});
-  }
-  return out;
 }
 
 std::map<int, LanePlace> places(Transaction& tx, std::string_view name) {
@@ -237,10 +225,10 @@ void settle(Transaction& tx, const Row& subscriber, std::span<const Landed> land
   if (tx.on(Dialect::postgres)) return settle_postgres(tx, subscriber, landed);
   for (const Landed& one : landed) {
     const auto moved = tx.execute(
-        "UPDATE skald_lane SET number = $3, chain = $5 WHERE subscriber = $1 AND partition = $2 AND number = $3 - 1 "
-        "AND "
-        "chain = $4",
-        subscriber.name, one.partition, one.number, one.former, next_chain(one.former, one.ids));
+        "UPDATE skald_lane SET number = $3, chain = $5, at = $6 WHERE subscriber = $1 AND partition = $2 AND number = "
+        "$3 - 1 AND chain = $4 AND " SKALD_STILL_ITS_BIT("$7"),
+        subscriber.name, one.partition, one.number, one.former, next_chain(one.former, one.ids), tx.now(),
+        subscriber.bit);
     if (moved == 0) continue;
     for (const std::string& id : one.ids)
       tx.execute("UPDATE skald_outbox SET " SKALD_SETTLED("") ", proof = proof || $1 || ' ' || $3 || ' ' || $4 || char(10), "

@@ -24,6 +24,12 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 std::vector<Row> all(Transaction& tx);  // by name
+std::optional<Row> find(Transaction& tx, std::string_view name);
+std::vector<std::string> types_of(Transaction& tx, std::string_view name);
+// The condition of what is owed to it, and the index of that (partition, seq). The index is used only by queries that have
+// the very text of the condition.
+std::string owed_to(const Row& row);
+std::string index_of(const Row& row);
 
 // The subscriber with these types, no others. From the commit on events are owed to it; nobody else commits events
 // meanwhile. Invalid (BAD_SUBSCRIBER, TOO_MANY_SUBSCRIBERS).
@@ -31,16 +37,14 @@ void put(Transaction& tx, const Subscriber& subscriber);
 // What it is still owed is owed no longer: how many events. Its lanes keep their numbers. NotFound.
 std::int64_t remove(Transaction& tx, std::string_view name);
 
-std::vector<SubscriberView> views(Transaction& tx);
-
 // Of its lanes, by partition.
 std::map<int, LanePlace> places(Transaction& tx, std::string_view name);
 
 // What the next letter of a lane is made of.
 struct Ready {
   int partition = 0;
-  LanePlace place;              // of the last one
-  std::vector<Entry> entries;   // in order, as many as a letter takes
+  LanePlace place;  // of the last one
+  std::vector<Entry> entries;  // in order, as many as a letter takes
 };
 // The number and the entries of each lane are of one moment.
 std::vector<Ready> ready(Transaction& tx, const Row& subscriber, std::span<const int> partitions);
