@@ -8,8 +8,10 @@
 namespace skald::test {
 namespace {
 
-// No test cuts the power: the servers need not sync. A standby that is being copied finds the log from there on.
-constexpr const char* kServerSettings = " fsync=off full_page_writes=off wal_keep_size=1GB";
+// No test cuts the power: the servers need not sync. A standby that is being copied finds the log from there on, and looks
+// for a primary that comes back twice a second: nobody's commit is answered before.
+constexpr const char* kServerSettings =
+    " fsync=off full_page_writes=off wal_keep_size=1GB wal_retrieve_retry_interval=500ms";
 
 std::string postgres_script() { return std::string(built::kSources) + "/tools/private_postgres.sh "; }
 
