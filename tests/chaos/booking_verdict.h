@@ -9,6 +9,7 @@
 #include "chaos/booking_cluster.h"
 #include "chaos/booking_traffic.h"
 #include "chaos/watcher.h"
+#include "runtime/signals.h"
 
 namespace skald::chaos {
 
