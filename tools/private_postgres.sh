@@ -67,6 +67,8 @@ standby() {
   cd "$dir"
   as_owner "$bin/pg_basebackup" -D "$dir/data" -R -c fast --no-sync \
     -d "host=127.0.0.1 port=$(cat "$of/port") user=postgres application_name=standby" >&2
+  # Once it leads, it must not wait for a standby that it has not got yet.
+  as_owner sed -i '/^synchronous_standby_names/d' "$dir/data/postgresql.auto.conf"
   start
 }
 

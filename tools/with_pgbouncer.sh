@@ -23,6 +23,7 @@ auth_file = $dir/users
 default_pool_size = 40
 max_client_conn = 1000
 server_login_retry = 0
+query_wait_timeout = 2
 ignore_startup_parameters = options
 INI
 echo '"postgres" ""' >"$dir/users"

@@ -1,96 +1,90 @@
 #include "chaos/booking_cluster.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 
+#include "chaos/watcher.h"
+#include "end_to_end/skald_process.h"
 #include "runtime/wakeup.h"
-#include "support/built.h"
 
 namespace skald::chaos {
 namespace {
 
-constexpr int kTries = 5;  // one that needs another which is just being killed ends, and is started again
+constexpr double kUpWithin = 60;
 
-std::string first_line(const std::filesystem::path& path) {
-  std::string line;
-  std::getline(std::ifstream(path), line);
-  return line;
+bool says_ready(const ServiceProcess& service) {
+  try {
+    return service.runs() && test::http_request(service.port(), "GET", "/readyz", "", {}, 2).status == 200;
+  } catch (const std::runtime_error&) {
+    return false;  // it is not there yet, or waits for somebody who is not
+  }
+}
+
+// A line may be cut short: whoever wrote it was killed.
+std::string message_of(const std::string& line) {
+  constexpr std::string_view mark = "\"message\":\"";
+  const std::size_t at = line.find(mark);
+  if (at == line.npos) return "?";
+  return line.substr(at + mark.size(), line.find('"', at + mark.size()) - at - mark.size());
 }
 
 }  // namespace
 
 BookingCluster::BookingCluster() {
-  // PostgreSQL runs as a user of its own where this is root.
-  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
-  up();
-}
-
-BookingCluster::~BookingCluster() { run({"down"}); }
-
-std::uint16_t BookingCluster::gateway() const {
-  return static_cast<std::uint16_t>(std::stoi(first_line(folder_.path() / "user-api" / "port")));
-}
-
-std::string BookingCluster::database_url(const std::string& service) const {
-  const std::string server = first_line(folder_.path() / "postgres" / "url");
-  return server.substr(0, server.rfind('/') + 1) + service;
-}
-
-void BookingCluster::kill(const std::string& name) const { run({"kill", name}); }
-
-void BookingCluster::stop_nats_cleanly() const {
-  const std::string pid = first_line(folder_.path() / "nats" / "pid");
-  ::kill(std::stoi(pid), SIGTERM);
-  // Empty where it has ended, reaped or not.
-  while (!first_line("/proc/" + pid + "/cmdline").empty()) runtime::Wakeup().wait(5ms);
-}
-
-void BookingCluster::up() const {
-  for (int i = 0; i < kTries; ++i) {
-    if (run({"up"})) return;
-    std::printf("the cluster did not come up at once:\n%s\n", new_lines().c_str());
+  make_databases();
+  for (const std::string name : kServices) {
+    std::vector<std::string> arguments{"--services", name, "--bus", nats_.urls()};
+    ServiceProcess::Variables variables;
+    if (name == "user-api") arguments.insert(arguments.end(), {"--http-threads", "256"});  // they only wait for answers
+    else variables["SKALD_DB"] = database_url(name);
+    services_.push_back(std::make_unique<ServiceProcess>(folder_.path() / name, arguments, variables));
   }
-  throw std::runtime_error("the cluster does not come up; its logs are in " + folder_.path().string());
-}
-
-std::string BookingCluster::new_lines() const {
-  std::ifstream log(folder_.path() / "cluster.log");
-  log.seekg(read_);
-  std::ostringstream out;
-  out << log.rdbuf();
-  read_ += static_cast<std::streamoff>(out.str().size());
-  return out.str();
-}
-
-bool BookingCluster::run(std::vector<std::string> words) const {
-  words.insert(words.begin(), {built::kSources + std::string("/tools/cluster.sh"), "--dir", folder_.path().string()});
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const std::string log = (folder_.path() / "cluster.log").string();
-  const pid_t pid = fork();
-  if (pid == 0) {
-    // What it starts outlives it and must not inherit blocked signals.
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    dup2(out, 1);
-    dup2(out, 2);
-    unsetenv("SKALD_TEST_PG");
-    execv(arguments[0], arguments.data());
-    _exit(127);
+  const auto begun = std::chrono::steady_clock::now();
+  while (!is_ready()) {
+    std::size_t ended = 0;
+    revive(ended);
+    if (seconds_since(begun) > kUpWithin) {
+      std::string words;
+      for (const auto& service : services_) words += "\n" + service->last_words();
+      throw std::runtime_error("the booking system did not become ready; the ends of its logs:" + words);
+    }
+    runtime::Wakeup().wait(100ms);
   }
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void BookingCluster::make_databases() const {
+  const auto clock = system_clock();
+  const auto random = system_random();
+  const auto db = open_postgres({*clock, *random, silent_observer()}, {.url = postgres_.url(), .connections = 1});
+  for (const std::string name : kDatabases) db->query_alone("CREATE DATABASE " + name);
+}
+
+bool BookingCluster::is_ready() const {
+  return std::ranges::all_of(services_, [](const auto& service) { return says_ready(*service); });
+}
+
+std::vector<std::string> BookingCluster::revive(std::size_t& ended) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    const auto status = services_[i]->revive();
+    if (!status) continue;
+    if (WIFEXITED(*status)) ++ended;
+    else out.push_back(std::string(kServices[i]) + " died by itself: " + services_[i]->last_words());
+  }
+  return out;
+}
+
+std::map<std::string, std::int64_t> BookingCluster::logged(const std::string& level) const {
+  std::map<std::string, std::int64_t> out;
+  for (const auto& service : services_) {
+    std::ifstream log(service->folder() / "log");
+    for (std::string line; std::getline(log, line);)
+      if (line.find("\"level\":\"" + level + "\"") != line.npos) ++out[message_of(line)];
+  }
+  return out;
 }
 
 }  // namespace skald::chaos

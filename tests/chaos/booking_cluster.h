@@ -1,42 +1,52 @@
-// The booking system as `./dev cluster` runs it: PostgreSQL, NATS and four processes, each
-// of which may be killed and started again.
+// The booking system as it is deployed where nothing may stand alone: a PostgreSQL primary with a synchronous standby, a
+// cluster of three NATS servers, and a process for each service. Each may be killed, stopped and put back. All of it ends
+// with this process, however that ends. For the thread that made it.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <filesystem>
-#include <ios>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "support/nats_store.h"
-#include "support/test_database.h"
+#include "chaos/service_process.h"
+#include "support/nats_cluster.h"
+#include "support/replicated_postgres.h"
 
 namespace skald::chaos {
 
 class BookingCluster {
  public:
-  BookingCluster();   // all of it is up
-  ~BookingCluster();  // stopped and wiped
-  BookingCluster(const BookingCluster&) = delete;
-  BookingCluster& operator=(const BookingCluster&) = delete;
+  static constexpr std::array kServices = {"booking", "course", "notify", "user-api"};
+  static constexpr std::array kDatabases = {"booking", "course", "notify"};
 
-  std::uint16_t gateway() const;                              // the port of user-api
-  std::string database_url(const std::string& service) const;
+  // Throws std::runtime_error where not all of it becomes ready.
+  BookingCluster();
 
-  // SIGKILL; PostgreSQL: an immediate stop.
-  void kill(const std::string& name) const;
-  // Positions of consumers, which it writes late, are written.
-  void stop_nats_cleanly() const;
-  // Starts whatever does not run. std::runtime_error where that cannot be had.
-  void up() const;
-  test::NatsStore nats_store() const { return test::NatsStore(folder_.path() / "nats"); }
+  std::uint16_t gateway() const { return services_.back()->port(); }
+  // Leads to the primary, whichever that is.
+  std::string database_url(const std::string& service) const { return postgres_.url(service); }
+  test::ReplicatedPostgres& postgres() { return postgres_; }
+  test::NatsCluster& nats() { return nats_; }
+  ServiceProcess& service(std::size_t which) { return *services_[which]; }
+
+  // Each process says that it is.
+  bool is_ready() const;
+  // As a supervisor does it: starts those again that have ended by themselves. Tells who was ended by a signal, with the
+  // end of its log; `ended` counts the others, which found no database.
+  std::vector<std::string> revive(std::size_t& ended);
+  // What the processes have logged of that level, by its message.
+  std::map<std::string, std::int64_t> logged(const std::string& level) const;
 
  private:
-  bool run(std::vector<std::string> words) const;  // tools/cluster.sh; false where it says no
-  std::string new_lines() const;                   // of what it said since this was last asked
+  void make_databases() const;
 
   test::TemporaryFolder folder_;
-  mutable std::streamoff read_ = 0;
+  test::CleanupProcess cleanup_{"rm -rf " + folder_.path().string()};
+  test::ReplicatedPostgres postgres_{test::ReplicatedPostgres::Commits::synchronous};
+  test::NatsCluster nats_;
+  std::vector<std::unique_ptr<ServiceProcess>> services_;  // in the order of kServices
 };
 
 }  // namespace skald::chaos

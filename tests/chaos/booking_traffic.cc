@@ -1,5 +1,7 @@
 #include "chaos/booking_traffic.h"
 
+#include <utility>
+
 #include "chaos/watcher.h"
 #include "runtime/wakeup.h"
 #include "skald/json.h"
@@ -72,11 +74,25 @@ void BookingTraffic::shop(int thread) {
       --next_;
       return;
     }
+    auto& waiting = waiting_since_[static_cast<std::size_t>(thread)];
+    {
+      const std::lock_guard lock(mutex_);
+      waiting = due;
+    }
     if (random() % 8 == 0) cancel(number, random);
     else book(number, random);
     const std::lock_guard lock(mutex_);
     longest_wait_ = std::max(longest_wait_, seconds_since(due));
+    waiting.reset();
   }
+}
+
+double BookingTraffic::take_longest_wait() {
+  const std::lock_guard lock(mutex_);
+  double out = std::exchange(longest_wait_, 0);
+  for (const auto& since : waiting_since_)
+    if (since) out = std::max(out, seconds_since(*since));
+  return out;
 }
 
 void BookingTraffic::book(std::int64_t number, std::mt19937& random) {

@@ -3,10 +3,13 @@
 // is asked again with the same key, until it is: each must come to one end.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -25,13 +28,14 @@ class BookingTraffic {
   void start();
   void stop();  // after all that was due is answered
   std::int64_t sent() const { return next_; }
+  // For an answer, in seconds, since this was last asked: requests that wait still count as well.
+  double take_longest_wait();
 
   // After stop().
   const std::vector<std::string>& bookings() const { return bookings_; }      // acknowledged
   const std::map<std::string, std::int64_t>& refused() const { return refused_; }  // by code
   std::int64_t cancels() const { return cancels_; }
   std::int64_t asked_again() const { return asked_again_; }
-  double longest_wait() const { return longest_wait_; }  // for an answer, in seconds
 
  private:
   static constexpr int kThreads = 64, kRoom = 100, kPopular = 20, kPopularRoom = 4;
@@ -56,6 +60,7 @@ class BookingTraffic {
   std::vector<std::string> bookings_;
   std::map<std::string, std::int64_t> refused_;
   double longest_wait_ = 0;
+  std::array<std::optional<std::chrono::steady_clock::time_point>, kThreads> waiting_since_;  // what each thread asks
   std::vector<std::thread> threads_;
 };
 

@@ -3,7 +3,8 @@
 // transaction: nothing is lost, the order per donor is kept, every repeat has the
 // same id and bytes, repeats are at most kills x sends in flight, and a frozen
 // worker is taken over within 10 s.
-//   skald_chaos [--sagas | --booking] [--seconds N] [--rate N] [--freezes N] [--seed N]
+//   skald_chaos [--sagas] [--seconds N] [--rate N] [--freezes N] [--seed N]
+//   skald_chaos --booking [--seconds N | --each-once] [--rate N] [--seed N]
 //   skald_chaos --storm [--kills N] [--seconds N] [--latency MS] [--db sqlite|postgres|all] [--workers 1|4] [--seed N]
 //   skald_chaos --storm --poison N [--db …] [--seed N]
 // With --sagas it is the order service that suffers: order_chaos.cc; with --booking the
@@ -40,6 +41,7 @@ Options parse(int argc, char** argv) {
   if (out.sagas) out.seconds = 60, out.rate = 40;
   out.storm = std::ranges::find(words, "--storm") != words.end();
   if (out.booking) out.seconds = 300, out.rate = 200;
+  out.each_once = std::ranges::find(words, "--each-once") != words.end();
   if (out.storm) out.seconds = 30;
   const auto number = [&](std::string_view name, auto& value) {
     const auto found = std::ranges::find(words, name);

@@ -11,6 +11,7 @@ struct Options {
   bool storm = false;              // or donations and orders, with one kill after the other
   int seconds = 120, rate = 500, freezes = 3;
   unsigned seed = 1;
+  bool each_once = false;          // of the bookings: each kind of blow that matters most, once, and no others
 
   // Of the storm alone.
   int kills = 30, latency_ms = 1000;

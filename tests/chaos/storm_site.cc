@@ -28,15 +28,15 @@ StormSite::StormSite(const StormSetup& setup) {
       std::vector<std::string>{built::kProgram, "sandbox-provider", "--listen", "127.0.0.1:0", "--http-threads", "256",
                                "--data", (folder_.path() / "provider").string()});
   provider_->send("PUT", "/settings", to_json(order::Behaviour{.latency_ms = setup.latency_ms}), 200);
-  StormServer::Variables variables{{"SKALD_DONATION_WEBHOOK", receiver_.url()},
-                                   {"SKALD_WEBHOOK_ALLOW_PRIVATE", "1"},
-                                   {"SKALD_DONATION_WEBHOOK_SECRET", "one-secret-for-all-servers"},
-                                   {"SKALD_ORDER_PROVIDER", provider_->url()}};
+  ServiceProcess::Variables variables{{"SKALD_DONATION_WEBHOOK", receiver_.url()},
+                                      {"SKALD_WEBHOOK_ALLOW_PRIVATE", "1"},
+                                      {"SKALD_DONATION_WEBHOOK_SECRET", "one-secret-for-all-servers"},
+                                      {"SKALD_ORDER_PROVIDER", provider_->url()}};
   if (database_) variables["SKALD_DB"] = database_->url();
   for (std::size_t i = 0; i < setup.workers; ++i)
-    servers_.push_back(std::make_unique<StormServer>(folder_.path() / ("server-" + std::to_string(i)),
-                                                     std::vector<std::string>{"--services", "donation,order"},
-                                                     variables));
+    servers_.push_back(std::make_unique<ServiceProcess>(folder_.path() / ("server-" + std::to_string(i)),
+                                                        std::vector<std::string>{"--services", "donation,order"},
+                                                        variables));
   offer_products();
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "chaos/storm_server.h"
+#include "chaos/service_process.h"
 #include "crash/scene.h"
 #include "skald/http.h"
 #include "support/http_receiver.h"
@@ -72,7 +72,7 @@ class StormSite {
   std::unique_ptr<test::ScratchPostgres> database_;
   test::HttpReceiver receiver_;
   std::unique_ptr<crash::ServedProcess> provider_;
-  std::vector<std::unique_ptr<StormServer>> servers_;
+  std::vector<std::unique_ptr<ServiceProcess>> servers_;
 };
 
 }  // namespace skald::chaos

@@ -150,7 +150,16 @@ class Outage {
     run("ALTER DATABASE " + name_ + " WITH ALLOW_CONNECTIONS false");
     run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name_ + "'");
   }
-  void end() { run("ALTER DATABASE " + name_ + " WITH ALLOW_CONNECTIONS true"); }
+  // PgBouncer refuses whoever comes first, and looks whether the server is back only then.
+  void end(Database& db) {
+    run("ALTER DATABASE " + name_ + " WITH ALLOW_CONNECTIONS true");
+    for (bool answered = false; !answered;) {
+      try {
+        db.read([](Transaction& tx) { tx.query("SELECT 1"); });
+        answered = true;
+      } catch (const Unavailable&) {}
+    }
+  }
 
  private:
   static void run(const std::string& sql) {
@@ -171,7 +180,7 @@ TEST_P(Fault, DatabaseDown) {
     site->run();  // the relay can do nothing, and says so
     EXPECT_TRUE(receiver_.requests().empty());
     EXPECT_GE(observer.of("outbox_relay_errors_total"), 1);
-    outage.end();
+    outage.end(db());
   } else {
     auto& disk = dynamic_cast<sqlite::SqliteDatabase&>(db());
     disk.before_physical_commit = [] { throw Unavailable("DISK_FULL", "the disk is full"); };

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "crash/scene.h"
-#include "failover/replicated_postgres.h"
+#include "support/replicated_postgres.h"
 
 namespace skald::test {
 namespace {

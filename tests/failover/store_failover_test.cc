@@ -5,7 +5,7 @@
 #include <future>
 
 #include "failover/failover_load.h"
-#include "failover/replicated_postgres.h"
+#include "support/replicated_postgres.h"
 
 namespace skald::test {
 namespace {

@@ -35,7 +35,7 @@ std::string unused_topic() {
   return "test-" + std::to_string(getpid()) + "-" + std::to_string(++count);
 }
 
-NatsServer::NatsServer(std::string settings) : settings_(std::move(settings)) { start(); }
+NatsServer::NatsServer(std::string settings, int port) : settings_(std::move(settings)), port_(port) { start(); }
 
 NatsServer::~NatsServer() { stop(); }
 
@@ -73,8 +73,16 @@ void NatsServer::stop() { end(SIGKILL); }
 
 void NatsServer::stop_cleanly() { end(SIGTERM); }
 
+void NatsServer::freeze() const { kill(pid_, SIGSTOP); }
+
+void NatsServer::wake() const { kill(pid_, SIGCONT); }
+
+void NatsServer::wipe() const {
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) std::filesystem::remove_all(entry);
+}
+
 void NatsServer::end(int signal) {
-  if (pid_ < 0) return;
+  if (!runs()) return;
   kill(pid_, signal);
   waitpid(pid_, nullptr, 0);
   close(log_);

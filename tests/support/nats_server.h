@@ -20,8 +20,8 @@ std::string unused_topic();
 
 class NatsServer {
  public:
-  // Starts with JetStream; `settings` is put into its configuration file.
-  explicit NatsServer(std::string settings = {});
+  // Starts with JetStream; `settings` is put into its configuration file. Without a port it takes one that is free.
+  explicit NatsServer(std::string settings = {}, int port = -1);
   ~NatsServer();
   NatsServer(const NatsServer&) = delete;
   NatsServer& operator=(const NatsServer&) = delete;
@@ -30,10 +30,14 @@ class NatsServer {
   std::string url() const { return "nats://127.0.0.1:" + std::to_string(port_); }
   std::filesystem::path folder() const { return folder_.path(); }
 
+  bool runs() const { return pid_ >= 0; }
   void stop();          // kill -9
   void stop_cleanly();  // positions of consumers, which it writes late, are written
   void start();         // on the same port; returns when it takes connections
   void restart() { stop(), start(); }
+  void freeze() const;  // SIGSTOP
+  void wake() const;
+  void wipe() const;    // one that is stopped: all of its files
 
   // Its files, to be touched while it is stopped.
   NatsStore store() const { return NatsStore(folder()); }
@@ -45,7 +49,7 @@ class NatsServer {
   std::string settings_;
   pid_t pid_ = -1;
   int log_ = -1;  // the reading end of the server's log
-  int port_ = -1;
+  int port_;
 };
 
 }  // namespace skald::test

@@ -1,4 +1,4 @@
-// One `skald serve` on a port of its own that is killed and started again at once: nobody waits
+// One `skald serve` on a port of its own that is killed, stopped and started again: nobody waits
 // until it serves. Its log is a file. Not thread safe.
 #pragma once
 
@@ -7,32 +7,39 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace skald::chaos {
 
-class StormServer {
+class ServiceProcess {
  public:
   using Variables = std::map<std::string, std::string>;
 
   // Data and log lie in `folder`, over all of its lives. The thread that makes it must outlive
   // it: the process ends with it.
-  StormServer(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables);
-  ~StormServer();
-  StormServer(const StormServer&) = delete;
-  StormServer& operator=(const StormServer&) = delete;
+  ServiceProcess(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables);
+  ~ServiceProcess();
+  ServiceProcess(const ServiceProcess&) = delete;
+  ServiceProcess& operator=(const ServiceProcess&) = delete;
 
   std::uint16_t port() const { return port_; }
-  // SIGKILL, and another life.
+  const std::filesystem::path& folder() const { return folder_; }
+  bool runs() const { return pid_ >= 0; }
+
+  void kill();  // SIGKILL
+  void start();
   void kill_and_restart();
-  // Starts it again where it has ended by itself; true: it had.
-  bool revive();
+  void freeze();  // SIGSTOP
+  void wake();
+  // Starts it again where it has ended by itself, and tells how that was (as waitpid() does).
+  std::optional<int> revive();
   // The end of its log.
   std::string last_words() const;
 
  private:
-  void start();
+  void signal(int number) const;
   void reap();
 
   const std::filesystem::path folder_;

@@ -1,11 +1,8 @@
-#include "chaos/storm_server.h"
+#include "chaos/service_process.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,33 +12,12 @@
 #include <string_view>
 
 #include "support/built.h"
+#include "support/free_port.h"
 
 namespace skald::chaos {
 namespace {
 
-constexpr int kPortFirst = 20'000, kPortLast = 32'000;  // none that the system gives to a client meanwhile
 constexpr std::size_t kLastWords = 2'000;
-
-bool is_free(int port) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const bool bound = bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  close(socket);
-  return bound;
-}
-
-// Counted on from this process's id, so that two runs at once begin at different places.
-std::uint16_t free_port() {
-  static int next = kPortFirst + getpid() * 16 % (kPortLast - kPortFirst);
-  for (int tries = 0; tries < kPortLast - kPortFirst; ++tries) {
-    if (++next > kPortLast) next = kPortFirst;
-    if (is_free(next)) return static_cast<std::uint16_t>(next);
-  }
-  throw std::runtime_error("no port is free");
-}
 
 std::vector<char*> pointers_of(std::vector<std::string>& texts) {
   std::vector<char*> out;
@@ -52,8 +28,8 @@ std::vector<char*> pointers_of(std::vector<std::string>& texts) {
 
 }  // namespace
 
-StormServer::StormServer(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables)
-    : folder_(std::move(folder)), port_(free_port()), arguments_(std::move(arguments)) {
+ServiceProcess::ServiceProcess(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables)
+    : folder_(std::move(folder)), port_(test::free_port()), arguments_(std::move(arguments)) {
   std::filesystem::create_directories(folder_);
   arguments_.insert(arguments_.begin(), {built::kProgram, "serve", "--listen", "127.0.0.1:" + std::to_string(port_),
                                          "--data", (folder_ / "data").string()});
@@ -63,13 +39,11 @@ StormServer::StormServer(std::filesystem::path folder, std::vector<std::string> 
   start();
 }
 
-StormServer::~StormServer() {
-  if (pid_ < 0) return;
-  kill(pid_, SIGKILL);
-  reap();
+ServiceProcess::~ServiceProcess() {
+  if (runs()) kill();
 }
 
-void StormServer::start() {
+void ServiceProcess::start() {
   const auto words = pointers_of(arguments_), variables = pointers_of(environment_);
   const std::string log = (folder_ / "log").string();
   const pid_t parent = getpid();
@@ -78,6 +52,9 @@ void StormServer::start() {
   if (pid_ < 0) throw std::runtime_error("cannot fork");
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind by a run that is broken off
   if (getppid() != parent) _exit(127);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   dup2(file, STDOUT_FILENO);
   dup2(file, STDERR_FILENO);
@@ -85,24 +62,35 @@ void StormServer::start() {
   _exit(127);
 }
 
-void StormServer::reap() {
+void ServiceProcess::kill() {
+  signal(SIGKILL);
+  reap();
+}
+
+void ServiceProcess::kill_and_restart() {
+  kill();
+  start();
+}
+
+void ServiceProcess::signal(int number) const { ::kill(pid_, number); }
+
+void ServiceProcess::freeze() { signal(SIGSTOP); }
+
+void ServiceProcess::wake() { signal(SIGCONT); }
+
+void ServiceProcess::reap() {
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
   pid_ = -1;
 }
 
-void StormServer::kill_and_restart() {
-  kill(pid_, SIGKILL);
-  reap();
+std::optional<int> ServiceProcess::revive() {
+  int status = 0;
+  if (!runs() || waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   start();
+  return status;
 }
 
-bool StormServer::revive() {
-  if (waitpid(pid_, nullptr, WNOHANG) != pid_) return false;
-  start();
-  return true;
-}
-
-std::string StormServer::last_words() const {
+std::string ServiceProcess::last_words() const {
   std::ostringstream text;
   text << std::ifstream(folder_ / "log").rdbuf();
   const std::string all = text.str();
