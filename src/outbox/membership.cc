@@ -46,7 +46,7 @@ Membership::Result Membership::run_once() {
   if (kind_ == Kind::sole) return {kIdle, 0, {}};
 
   const std::string sessions = sessions_text();
-  const auto pulse = tables::worker::beat(db_, id_, sessions, owned_bits());
+  const auto pulse = tables::worker::beat(db_, id_, sessions, owned_bits(), subscribers_);
   if (!pulse.alive) {
     drop_everything();
     return {Duration::zero(), 0, {}};
@@ -66,7 +66,10 @@ Membership::Result Membership::run_once() {
   const std::size_t workers = pulse.beats.size() - dead.size();
   if (pulse.partitions_changed || workers != workers_seen_ || !dead.empty()) share_out(workers);
   workers_seen_ = workers;
-  return {resisting_.empty() ? options_.beat : std::min(options_.beat, kResistingAgainIn), pulse.live, saga_due_in};
+  const bool subscribers_changed = subscribers_ != pulse.subscribers;
+  subscribers_ = pulse.subscribers;
+  return {resisting_.empty() ? options_.beat : std::min(options_.beat, kResistingAgainIn), pulse.live, saga_due_in,
+          pulse.owed, subscribers_changed};
 }
 
 Membership::View Membership::join(Transaction& tx) {

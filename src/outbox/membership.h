@@ -56,6 +56,8 @@ class Membership {
     Duration again_in;
     std::uint64_t live = 0;  // own partitions with something to do, a bit each
     std::optional<Duration> saga_due_in;
+    std::uint64_t owed = 0;  // own partitions of which something is owed to subscribers
+    bool subscribers_changed = false;
   };
   // Joins, beats, takes over and shares out. Throws what the database throws;
   // call again then, too.
@@ -98,6 +100,7 @@ class Membership {
   std::string id_;
   std::int64_t beats_acknowledged_ = 0;
   std::size_t workers_seen_ = 0;
+  std::vector<tables::subscriber::Row> subscribers_;  // as of the last beat
   std::map<std::string, Seen> others_;
   std::set<std::string> resisting_;   // dead, with sessions that the server has not ended yet
 

@@ -153,7 +153,9 @@ class PostTest : public testing::TestWithParam<Dialect> {
   }
   void pass(Duration time) {
     clock_.at += time;
-    here_->membership_.run_once();
+    const auto beat = here_->membership_.run_once();
+    if (beat.subscribers_changed) sender_->look_again();
+    sender_->wake(beat.owed);
     there_->membership_.run_once();
   }
 

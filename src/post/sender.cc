@@ -65,8 +65,7 @@ Duration Sender::step() {
   courier_->poll(Duration::zero());
   if (!membership_.trusted()) return options_.beat / 10;
   const Instant now = env_.clock.steady();
-  if (looks_again_.exchange(false)) look_at_ = compare_at_ = now;
-  if (look_at_ <= now) find_subscribers();
+  if (looks_again_.exchange(false)) find_subscribers();
   follow_membership();
   if (lanes_.empty()) return kIdleMax;
   if (!draining_ && compare_at_ <= now) compare_places();
@@ -84,13 +83,18 @@ Duration Sender::step() {
 
 void Sender::find_subscribers() {
   std::vector<Row> found;
-  db_.write("find subscribers", [&](Transaction& tx) {
-    own_id_ = tables::subscriber::database_id(tx, env_.random);
-    found = tables::subscriber::all(tx);
-  });
-  look_at_ = env_.clock.steady() + kIdleMax;
-  woken_ = ~std::uint64_t{0};  // heals a wake-up that was lost
+  try {
+    if (own_id_.empty())
+      own_id_ = db_.write_result("name the database",
+                                 [&](Transaction& tx) { return tables::subscriber::database_id(tx, env_.random); });
+    found = db_.read_result([](Transaction& tx) { return tables::subscriber::all(tx); });
+  } catch (...) {
+    looks_again_ = true;
+    throw;
+  }
+  compare_at_ = env_.clock.steady();
   if (found == subscribers_) return;
+  woken_ = ~std::uint64_t{0};  // what a new one is owed
   subscribers_ = std::move(found);
   view_ = std::make_shared<outbox::Membership::View>();  // lanes are made anew where they are new
 }

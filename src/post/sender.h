@@ -39,7 +39,7 @@ class Sender {
 
   // Before the first run_once(). Without a courier there is nothing to do.
   void set_courier(Courier& courier);
-  // Courier and engine agree by it that a receiver is there again, or that there is a new one.
+  // There may be other subscribers, or other partitions of ours.
   void look_again() { looks_again_ = true; }
 
   // At most one transaction; how long it has nothing to do, unless woken or answered.
@@ -136,7 +136,6 @@ class Sender {
 
   std::string own_id_;  // of the database
   std::vector<Row> subscribers_;
-  Instant look_at_{};        // when to look for subscribers again
   Instant compare_at_{};     // when to compare numbers again
   std::shared_ptr<const outbox::Membership::View> view_;
   std::map<LaneId, Lane> lanes_;
@@ -146,7 +145,7 @@ class Sender {
   int failures_ = 0;         // of the database, in a row
   std::atomic<std::uint64_t> woken_{~std::uint64_t{0}};
   std::atomic<std::size_t> under_way_{0};
-  std::atomic<bool> draining_{false}, looks_again_{false};
+  std::atomic<bool> draining_{false}, looks_again_{true};
 };
 
 }  // namespace skald::post

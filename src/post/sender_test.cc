@@ -272,7 +272,7 @@ TEST_P(SenderTest, ANewSubscriberMayHaveWhatIsStillKept) {
   here_->db().write("subscribe", [](Transaction& tx) {
     tables::subscriber::put(tx, {.name = "there", .types = {"order.placed"}, .from = Subscriber::From::beginning});
   });
-  pass(2s);
+  begin_sender();  // whoever subscribes does so at its start
   deliver_all();
   EXPECT_THAT(there_->handled, ElementsAre("e1"));
 }
@@ -326,6 +326,7 @@ TEST_P(SenderTest, ASubscriberThatIsRemovedIsOwedNothingAndOneOfItsNameGoesOnWit
             1);
   EXPECT_EQ(here_->entry("e2").status, EntryStatus::COMPLETED);
   subscribe();
+  sender_->look_again();
   pass(2s);
   emit("e3");
   deliver_all();
@@ -333,7 +334,10 @@ TEST_P(SenderTest, ASubscriberThatIsRemovedIsOwedNothingAndOneOfItsNameGoesOnWit
   EXPECT_THAT(alerts_, IsEmpty());
 }
 
-TEST_P(SenderTest, AnEventWhoseWakeUpIsLostIsFoundWithinASecond) {
+TEST_P(SenderTest, AnEventWhoseWakeUpIsLostIsFoundByTheNextBeat) {
+  if (GetParam() == Dialect::sqlite) return;  // one process: no wake-up is lost, and none beats
+  pass(1s);  // since when the beats know who subscribes
+  run();
   here_->db().write(
       "emit", [](Transaction& tx) { tx.emit({.id = "e1", .type = "order.placed", .key = "k", .payload = "{}"}); });
   run();

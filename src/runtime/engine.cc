@@ -177,10 +177,9 @@ class Engine::Threads {
       relay_.wake(result.live);
       relaying_.wake();
     }
-    if (membership_.view() != before) {
-      receiving_.wake();
-      posting_.look_again();
-    }
+    if (membership_.view() != before) receiving_.wake();
+    if (membership_.view() != before || result.subscribers_changed) posting_.look_again();
+    posting_.wake(result.owed);
     return result.again_in;
   }
 

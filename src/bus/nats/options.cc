@@ -88,7 +88,7 @@ NatsOptionsHandle make_nats_options(const NatsOptions& options) {
   check(natsOptions_SetName(created, options.name.c_str()), "NATS_LIMIT", limits);
   check(natsOptions_SetTimeout(created, options.connect_timeout.count()), "NATS_LIMIT", limits);
   check(natsOptions_SetWriteDeadline(created, 2000), "NATS_LIMIT", limits);
-  check(natsOptions_SetPingInterval(created, 10'000), "NATS_LIMIT", limits);
+  check(natsOptions_SetPingInterval(created, 2'000), "NATS_LIMIT", limits);
   check(natsOptions_SetMaxPingsOut(created, 2), "NATS_LIMIT", limits);
   // Else the library's flusher adds a millisecond to every message.
   check(natsOptions_SetSendAsap(created, true), "NATS_LIMIT", limits);

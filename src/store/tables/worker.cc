@@ -5,28 +5,50 @@
 namespace skald::tables::worker {
 namespace {
 
-// Beats of all workers, owners of all partitions and what is live, as three
-// texts: an idle process asks the database one question a second, this one.
+// Beats of all workers, owners of all partitions with what is live and owed, and the subscribers, as texts: an idle
+// process asks the database one question a second, this one.
 #define SKALD_ADRIFT                                                                                           \
   "(SELECT COUNT(*) FROM skald_saga s WHERE s.live = 1 AND s.owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM " \
   "skald_worker w WHERE w.id = s.owner))"
 
-constexpr std::string_view kBeatPostgres =
-    "WITH me AS (UPDATE skald_worker SET beat = beat + 1, beat_at = (extract(epoch from clock_timestamp()) * "
-    "1000000)::bigint, sessions = $2 "
-    "WHERE id = $1 RETURNING id) "
-    "SELECT (SELECT count(*) FROM me), (SELECT string_agg(id || ' ' || beat, E'\\n') FROM skald_worker), "
-    "(SELECT string_agg(p.id || ' ' || CASE WHEN p.owner = $1 THEN 'm' WHEN p.owner IS NULL THEN 'n' ELSE 'o' END || "
-    "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' "
-    "ELSE '-' END, E'\\n') FROM skald_partition p), "
-    "(SELECT MIN(wake_at) - (extract(epoch from clock_timestamp()) * 1000000)::bigint FROM skald_saga WHERE live = 1 "
-    "AND owner IS NULL), " SKALD_ADRIFT;
-constexpr std::string_view kSeenSqlite =
-    "SELECT 1, (SELECT group_concat(id || ' ' || beat, char(10)) FROM skald_worker), "
-    "(SELECT group_concat(p.id || ' ' || CASE WHEN p.owner = $1 THEN 'm' WHEN p.owner IS NULL THEN 'n' ELSE 'o' END || "
-    "CASE WHEN p.owner = $1 AND EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1) THEN 'l' "
-    "ELSE '-' END, char(10)) FROM skald_partition p), "
-    "(SELECT MIN(wake_at) - $2 FROM skald_saga WHERE live = 1 AND owner IS NULL), " SKALD_ADRIFT;
+#define SKALD_OWNERSHIP "CASE WHEN p.owner = $1 THEN 'm' WHEN p.owner IS NULL THEN 'n' ELSE 'o' END"
+
+constexpr std::string_view kIsLive = "EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND o.live = 1)";
+
+// Each subscriber has an index of its own.
+std::string is_owed(std::span<const subscriber::Row> known) {
+  std::string out = "1 = 0";
+  for (const subscriber::Row& row : known)
+    out += " OR EXISTS (SELECT 1 FROM skald_outbox o WHERE o.partition = p.id AND " + subscriber::owed_to(row) + ")";
+  return out;
+}
+
+std::string state_of_partitions(std::span<const subscriber::Row> known) {
+  return "p.id || ' ' || " SKALD_OWNERSHIP " || CASE WHEN p.owner = $1 AND " + std::string(kIsLive) +
+         " THEN 'l' ELSE '-' END || CASE WHEN p.owner = $1 AND (" + is_owed(known) + ") THEN 'p' ELSE '-' END";
+}
+
+std::string beat_postgres(std::span<const subscriber::Row> known) {
+  return "WITH me AS (UPDATE skald_worker SET beat = beat + 1, beat_at = (extract(epoch from clock_timestamp()) * "
+         "1000000)::bigint, sessions = $2 WHERE id = $1 RETURNING id) "
+         "SELECT (SELECT count(*) FROM me), (SELECT string_agg(id || ' ' || beat, E'\n') FROM skald_worker), "
+         "(SELECT string_agg(" +
+         state_of_partitions(known) +
+         ", E'\n') FROM skald_partition p), "
+         "(SELECT MIN(wake_at) - (extract(epoch from clock_timestamp()) * 1000000)::bigint FROM skald_saga WHERE live "
+         "= "
+         "1 AND owner IS NULL), " SKALD_ADRIFT
+         ", (SELECT string_agg(name || ' ' || bit, E'\n' ORDER BY name) FROM skald_subscriber)";
+}
+
+std::string seen_sqlite(std::span<const subscriber::Row> known) {
+  return "SELECT 1, (SELECT group_concat(id || ' ' || beat, char(10)) FROM skald_worker), (SELECT group_concat(" +
+         state_of_partitions(known) +
+         ", char(10)) FROM skald_partition p), "
+         "(SELECT MIN(wake_at) - $2 FROM skald_saga WHERE live = 1 AND owner IS NULL), " SKALD_ADRIFT
+         ", (SELECT group_concat(name || ' ' || bit, char(10)) FROM (SELECT name, bit FROM skald_subscriber ORDER BY "
+         "name))";
+}
 
 template <class F>
 void each_pair(std::string_view lines, F&& use) {
@@ -73,17 +95,18 @@ std::vector<Worker> all(Transaction& tx) {
   return out;
 }
 
-Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::uint64_t owned) {
+Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::uint64_t owned,
+           std::span<const subscriber::Row> known) {
   Rows rows;
   Pulse pulse;
   if (db.dialect() == Dialect::postgres) {
-    rows = db.query_alone(kBeatPostgres, id, sessions);
+    rows = db.query_alone(beat_postgres(known), id, sessions);
     pulse.alive = rows.get<int>(0, 0) == 1;
   } else {
     db.write("beat", [&](Transaction& tx) {
       pulse.alive = tx.execute("UPDATE skald_worker SET beat = beat + 1, beat_at = $2, sessions = $3 WHERE id = $1", id,
                                tx.now(), sessions) == 1;
-      rows = tx.query(kSeenSqlite, id, tx.now());
+      rows = tx.query(seen_sqlite(known), id, tx.now());
     });
   }
   each_pair(rows.get<std::optional<std::string>>(0, 1).value_or(""),
@@ -94,9 +117,13 @@ Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::ui
     if (state[0] == 'm') mine |= bit;
     if (state[0] == 'n') pulse.partitions_changed = true;
     if (state[1] == 'l') pulse.live |= bit;
+    if (state[2] == 'p') pulse.owed |= bit;
   });
   if (const auto due = rows.get<std::optional<std::int64_t>>(0, 3)) pulse.saga_due_in = Duration(*due);
   pulse.sagas_adrift = rows.get<int>(0, 4) > 0;
+  each_pair(rows.get<std::optional<std::string>>(0, 5).value_or(""), [&](std::string_view name, std::string_view bit) {
+    pulse.subscribers.push_back({std::string(name), static_cast<int>(number(bit))});
+  });
   if (mine != owned) pulse.partitions_changed = true;
   return pulse;
 }

@@ -2,10 +2,12 @@
 // its beat changes; its id is new at every start, and after it was taken for dead.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "skald/database.h"
+#include "store/tables/subscriber.h"
 
 namespace skald::tables::worker {
 
@@ -28,16 +30,19 @@ bool remove_silent(Transaction& tx, std::string_view id, std::int64_t beat);
 bool hold(Transaction& tx, std::string_view id);
 std::vector<Worker> all(Transaction& tx);
 
-// One statement and one transaction: counts the beat up and sees the others, the partitions, and
-// which of one's own partitions have something live.
+// One statement and one transaction: counts the beat up and sees the others, the partitions, which of one's own have
+// something live or owed, and the subscribers.
 struct Pulse {
   std::optional<Duration> saga_due_in;             // an unowned one; below zero: it is due
   bool sagas_adrift = false;                       // some belong to a worker that is gone
   bool alive = false;                              // the own row was still there
   std::vector<std::pair<std::string, std::int64_t>> beats;
   std::uint64_t live = 0;                          // a bit per own partition
+  std::uint64_t owed = 0;                          // the same, of what is owed to `known` subscribers
+  std::vector<subscriber::Row> subscribers;
   bool partitions_changed = false;                 // others than `owned` are mine, or some are nobody's
 };
-Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::uint64_t owned);
+Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::uint64_t owned,
+           std::span<const subscriber::Row> known);
 
 }  // namespace skald::tables::worker
