@@ -27,6 +27,7 @@
 
 #include "skald/database.h"
 #include "skald/outbox.h"
+#include "store/tables/subscriber.h"
 
 namespace skald::outbox {
 

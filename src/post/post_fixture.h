@@ -124,6 +124,7 @@ class PostTest : public testing::TestWithParam<Dialect> {
     subscribe();
     courier_.knower = [this](const Inquiry& inquiry) { return there_->lander_.answer(inquiry); };
     begin_sender();
+    pass(Duration::zero());  // the first beat sees who subscribes
     run();
   }
 
