@@ -9,6 +9,10 @@
 
 namespace skald::tables::worker {
 
+// Announced (Database::announce) like a partition: a worker has come or gone, or a partition is nobody's. Who hears it
+// beats at once. Programs before it do not know the number, and pass over it.
+inline constexpr int kChanged = kPartitions;
+
 struct Worker {
   std::string id, host;
   std::int64_t pid = 0;
@@ -27,6 +31,8 @@ bool remove_silent(Transaction& tx, std::string_view id, std::int64_t beat);
 // that is gone would be nobody's to take over.
 bool hold(Transaction& tx, std::string_view id);
 std::vector<Worker> all(Transaction& tx);
+// Of these sessions (as in a row), but for this transaction's own: the server ends them soon. Nothing on SQLite.
+void end_other_sessions(Transaction& tx, std::string_view sessions);
 
 // One statement and one transaction: counts the beat up and sees the others, the partitions, and
 // which of one's own partitions have something live.
