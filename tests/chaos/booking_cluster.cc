@@ -26,10 +26,10 @@ std::string first_line(const std::filesystem::path& path) {
 
 }  // namespace
 
-BookingCluster::BookingCluster() {
+BookingCluster::BookingCluster(const std::string& program) {
   // PostgreSQL runs as a user of its own where this is root.
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
-  up();
+  up(program);
 }
 
 BookingCluster::~BookingCluster() { run({"down"}); }
@@ -45,6 +45,10 @@ std::string BookingCluster::database_url(const std::string& service) const {
 
 void BookingCluster::kill(const std::string& name) const { run({"kill", name}); }
 
+void BookingCluster::stop(const std::string& service) const {
+  if (!run({"stop", service})) throw std::runtime_error(service + " could not be stopped: " + new_lines());
+}
+
 void BookingCluster::stop_nats_cleanly() const {
   const std::string pid = first_line(folder_.path() / "nats" / "pid");
   ::kill(std::stoi(pid), SIGTERM);
@@ -52,9 +56,9 @@ void BookingCluster::stop_nats_cleanly() const {
   while (!first_line("/proc/" + pid + "/cmdline").empty()) runtime::Wakeup().wait(5ms);
 }
 
-void BookingCluster::up() const {
+void BookingCluster::up(const std::string& program) const {
   for (int i = 0; i < kTries; ++i) {
-    if (run({"up"})) return;
+    if (run({"up"}, program)) return;
     std::printf("the cluster did not come up at once:\n%s\n", new_lines().c_str());
   }
   throw std::runtime_error("the cluster does not come up; its logs are in " + folder_.path().string());
@@ -69,7 +73,7 @@ std::string BookingCluster::new_lines() const {
   return out.str();
 }
 
-bool BookingCluster::run(std::vector<std::string> words) const {
+bool BookingCluster::run(std::vector<std::string> words, const std::string& program) const {
   words.insert(words.begin(), {built::kSources + std::string("/tools/cluster.sh"), "--dir", folder_.path().string()});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -85,6 +89,7 @@ bool BookingCluster::run(std::vector<std::string> words) const {
     dup2(out, 1);
     dup2(out, 2);
     unsetenv("SKALD_TEST_PG");
+    if (!program.empty()) setenv("SKALD_CLUSTER_PROGRAM", program.c_str(), 1);
     execv(arguments[0], arguments.data());
     _exit(127);
   }

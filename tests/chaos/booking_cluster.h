@@ -15,7 +15,8 @@ namespace skald::chaos {
 
 class BookingCluster {
  public:
-  BookingCluster();   // all of it is up
+  // All of it is up; `program` is a skald, this version's where it is empty.
+  explicit BookingCluster(const std::string& program = "");
   ~BookingCluster();  // stopped and wiped
   BookingCluster(const BookingCluster&) = delete;
   BookingCluster& operator=(const BookingCluster&) = delete;
@@ -25,14 +26,17 @@ class BookingCluster {
 
   // SIGKILL; PostgreSQL: an immediate stop.
   void kill(const std::string& name) const;
+  // SIGTERM, and the service has ended.
+  void stop(const std::string& service) const;
   // Positions of consumers, which it writes late, are written.
   void stop_nats_cleanly() const;
   // Starts whatever does not run. std::runtime_error where that cannot be had.
-  void up() const;
+  void up(const std::string& program = "") const;
   test::NatsStore nats_store() const { return test::NatsStore(folder_.path() / "nats"); }
 
  private:
-  bool run(std::vector<std::string> words) const;  // tools/cluster.sh; false where it says no
+  // tools/cluster.sh; false where it says no. Services that it starts are of that program.
+  bool run(std::vector<std::string> words, const std::string& program = "") const;
   std::string new_lines() const;                   // of what it said since this was last asked
 
   test::TemporaryFolder folder_;

@@ -14,8 +14,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "support/built.h"
-
 namespace skald::chaos {
 namespace {
 
@@ -52,10 +50,11 @@ std::vector<char*> pointers_of(std::vector<std::string>& texts) {
 
 }  // namespace
 
-StormServer::StormServer(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables)
+StormServer::StormServer(std::string program, std::filesystem::path folder, std::vector<std::string> arguments,
+                         Variables variables)
     : folder_(std::move(folder)), port_(free_port()), arguments_(std::move(arguments)) {
   std::filesystem::create_directories(folder_);
-  arguments_.insert(arguments_.begin(), {built::kProgram, "serve", "--listen", "127.0.0.1:" + std::to_string(port_),
+  arguments_.insert(arguments_.begin(), {std::move(program), "serve", "--listen", "127.0.0.1:" + std::to_string(port_),
                                          "--data", (folder_ / "data").string()});
   for (char** entry = environ; *entry != nullptr; ++entry)
     if (!std::string_view(*entry).starts_with("SKALD_")) environment_.emplace_back(*entry);
@@ -85,9 +84,27 @@ void StormServer::start() {
   _exit(127);
 }
 
-void StormServer::reap() {
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
+int StormServer::reap() {
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
   pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int StormServer::end() {
+  kill(pid_, SIGTERM);
+  return reap();
+}
+
+void StormServer::start_as(const std::string& program) {
+  arguments_.front() = program;
+  start();
+}
+
+std::optional<int> StormServer::ended() {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid_) return {};
+  return reap();
 }
 
 void StormServer::kill_and_restart() {
@@ -97,7 +114,7 @@ void StormServer::kill_and_restart() {
 }
 
 bool StormServer::revive() {
-  if (waitpid(pid_, nullptr, WNOHANG) != pid_) return false;
+  if (pid_ < 0 || waitpid(pid_, nullptr, WNOHANG) != pid_) return false;
   start();
   return true;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ class StormServer {
  public:
   using Variables = std::map<std::string, std::string>;
 
-  // Data and log lie in `folder`, over all of its lives. The thread that makes it must outlive
+  // `program` is a skald. Data and log lie in `folder`, over all of its lives. The thread that makes it must outlive
   // it: the process ends with it.
-  StormServer(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables);
+  StormServer(std::string program, std::filesystem::path folder, std::vector<std::string> arguments,
+              Variables variables);
   ~StormServer();
   StormServer(const StormServer&) = delete;
   StormServer& operator=(const StormServer&) = delete;
@@ -26,6 +28,12 @@ class StormServer {
   std::uint16_t port() const { return port_; }
   // SIGKILL, and another life.
   void kill_and_restart();
+  // SIGTERM, and it has ended; its exit status, or minus the signal that ended it.
+  int end();
+  // Another life of one that has ended, as this program.
+  void start_as(const std::string& program);
+  // The exit status of one that has ended by itself.
+  std::optional<int> ended();
   // Starts it again where it has ended by itself; true: it had.
   bool revive();
   // The end of its log.
@@ -33,7 +41,7 @@ class StormServer {
 
  private:
   void start();
-  void reap();
+  int reap();
 
   const std::filesystem::path folder_;
   const std::uint16_t port_;
