@@ -3,11 +3,13 @@
 # service, NATS with JetStream, and a process for each service.
 #   tools/cluster.sh up [NAME...]     starts what does not run, and waits until it is ready
 #   tools/cluster.sh kill NAME        kill -9 (PostgreSQL: stop -m immediate); `up NAME` starts it again
+#   tools/cluster.sh stop NAME        a service, by SIGTERM; `up NAME` starts it again
 #   tools/cluster.sh status           who runs, where, and whether it is ready
 #   tools/cluster.sh down [--wipe]    stops all; the data stay unless they are wiped
 # NAME is postgres, nats, booking, course, notify or user-api. --dir DIR: where pids, logs,
 # ports and data lie, build/cluster unless said. Settings go by the environment, as ever
-# (SKALD_AUTH_SECRET, SKALD_BOOKING_TIMEOUT, …).
+# (SKALD_AUTH_SECRET, SKALD_BOOKING_TIMEOUT, …). SKALD_CLUSTER_PROGRAM: what `up` starts as services, such as that of
+# another version.
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
 names=(postgres nats booking course notify user-api)
@@ -81,7 +83,7 @@ start_service() {
   else
     database=$(database_of "$name")  # as a variable: it may have a password, and a command line is public
   fi
-  SKALD_DB=$database setsid nohup "$(program release skald)" "${arguments[@]}" </dev/null >>"$dir/$name/log" 2>&1 &
+  SKALD_DB=$database setsid nohup "${SKALD_CLUSTER_PROGRAM:-$(program release skald)}" "${arguments[@]}" </dev/null >>"$dir/$name/log" 2>&1 &
   pid=$!
   echo "$pid" >"$dir/$name/pid"
   # Until then it is this shell, and pid_of does not know it.
@@ -135,6 +137,14 @@ kill_one() {
   say "$1 (pid $pid) is gone; up $1 starts it again"
 }
 
+stop_one() {
+  local pid
+  is_service "$1" || { say "$1 is no service"; return 1; }
+  pid=$(pid_of "$1") || { say "$1 does not run"; return 1; }
+  kill -TERM "$pid"
+  while [[ -n $(pid_of "$1") ]]; do sleep 0.02; done
+}
+
 status() {
   local name pid state
   for name in "${names[@]}"; do
@@ -177,7 +187,8 @@ fi
 mkdir -p "$dir"
 case $action in
   up) up "$@" ;;
+  stop) stop_one "${1:?stop whom? one of ${services[*]}}" ;;
   kill) kill_one "${1:?kill whom? one of ${names[*]}}" ;;
   down | status) "$action" "$@" ;;
-  *) sed -n '2,11s/^# \?//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,13s/^# \?//p' "$0" >&2; exit 2 ;;
 esac

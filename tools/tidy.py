@@ -29,7 +29,7 @@ CLOCKS = re.compile(
 
 # The folder of src/ that implements each public header: it may include what that folder may.
 HEADERS = {
-    "error": "base", "time": "base", "event": "base", "json": "base", "row": "base", "schema": "base",
+    "error": "base", "time": "base", "event": "base", "json": "base", "lenient_json": "base", "row": "base", "schema": "base",
     "entry": "base", "text": "base", "controls": "base", "secret_mask": "base",
     "env": "env", "process": "process", "id": "env", "trace": "env",
     "database": "store", "typed_rows": "store", "checklist": "store", "conditions": "base",

@@ -4,6 +4,7 @@
 #include "golf/log.h"
 #include "skald/controls.h"
 #include "skald/id.h"
+#include "skald/lenient_json.h"
 
 namespace booking {
 namespace {
@@ -36,7 +37,7 @@ std::optional<golf::Slot> slot_at_course(const Desk& desk, const std::string& id
   if (answer.status == 404) return std::nullopt;
   if (answer.status != 200)
     throw skald::Unavailable("COURSE_UNAVAILABLE", "the course cannot be asked just now: try again in a moment");
-  return skald::from_json<golf::Slot>(answer.body);
+  return skald::from_lenient_json<golf::Slot>(answer.body);
 }
 
 }  // namespace

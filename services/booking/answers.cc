@@ -1,6 +1,7 @@
 // What course tells this service.
 #include "booking/desk.h"
 #include "booking/slot_copy.h"
+#include "skald/lenient_json.h"
 
 namespace booking {
 namespace {
@@ -12,7 +13,7 @@ using skald::Transaction;
 template <class T, class F>
 void on(const DeskHandle& desk, const std::string& type, F handle) {
   const auto consume = [desk, handle](Transaction& tx, const Message& message) {
-    handle(tx, skald::from_json<T>(message.event.payload),
+    handle(tx, skald::from_lenient_json<T>(message.event.payload),
            Cause{.actor = "course", .traceparent = message.event.traceparent});
   };
   desk->engine.consume({.name = "booking." + type, .type = type, .handle = consume});

@@ -5,6 +5,7 @@
 
 #include "booking/desk.h"
 #include "skald/checklist.h"
+#include "skald/lenient_json.h"
 
 namespace booking {
 namespace {
@@ -58,7 +59,7 @@ std::map<std::string, golf::Reservation> live_reservations(const Desk& desk) {
   std::map<std::string, std::string> query = {{"state", "RESERVED"}, {"limit", "200"}};
   while (true) {
     const auto page =
-        skald::from_json<skald::Listing<golf::Reservation>>(asked(desk, "/booking/reservations", query).body);
+        skald::from_lenient_json<skald::Listing<golf::Reservation>>(asked(desk, "/booking/reservations", query).body);
     for (const golf::Reservation& one : page.items) out[one.booking_id] = one;
     if (!page.next_cursor) return out;
     query["cursor"] = *page.next_cursor;
@@ -113,7 +114,8 @@ Invariants check(const Desk& desk) {
     check_bookings(tx, desk.options, list);
   });
   try {
-    for (skald::Check& one : skald::from_json<Invariants>(asked(desk, "/booking/course/invariants").body).checks)
+    for (skald::Check& one :
+         skald::from_lenient_json<Invariants>(asked(desk, "/booking/course/invariants").body).checks)
       list.add(std::move(one));
     check_seats(desk, list);
   } catch (const skald::Unavailable& error) {

@@ -4,6 +4,7 @@
 #include "course/slot_events.h"
 #include "course/validation.h"
 #include "env/seam.h"
+#include "skald/lenient_json.h"
 
 namespace course {
 namespace {
@@ -58,7 +59,7 @@ StoredSlot give_back(Transaction& tx, const std::string& slot_id, std::int64_t p
 
 void SagaHandler::release(Transaction& tx, const skald::Message& message) const {
   const skald::Instant begun = env_.clock.steady();
-  const auto wanted = skald::from_json<golf::SlotRelease>(message.event.payload);
+  const auto wanted = skald::from_lenient_json<golf::SlotRelease>(message.event.payload);
   check(wanted);
   SagaLine line(wanted.booking_id, wanted.slot_id, message);
   const auto end = [&](std::string_view metric, std::string_view text) {

@@ -4,6 +4,7 @@
 #include "course/slot_events.h"
 #include "course/validation.h"
 #include "env/seam.h"
+#include "skald/lenient_json.h"
 
 namespace course {
 
@@ -108,7 +109,7 @@ SagaHandler::Seats SagaHandler::take_seats(Transaction& tx, const golf::SlotRese
 
 void SagaHandler::reserve(Transaction& tx, const skald::Message& message) const {
   const skald::Instant begun = env_.clock.steady();
-  const auto wanted = skald::from_json<golf::SlotReserve>(message.event.payload);
+  const auto wanted = skald::from_lenient_json<golf::SlotReserve>(message.event.payload);
   check(wanted);
   SagaLine line(wanted.booking_id, wanted.slot_id, message);
   line.players = wanted.players;

@@ -1,5 +1,6 @@
 #include "donation/donation.h"
 #include "donation/record.h"
+#include "skald/lenient_json.h"
 
 namespace donation {
 namespace {
@@ -32,7 +33,7 @@ std::string on_one_line(std::string text) {
 }  // namespace
 
 std::string announcement_text(const skald::Message& message) {
-  const auto gift = skald::from_json<Gift>(message.event.payload);
+  const auto gift = skald::from_lenient_json<Gift>(message.event.payload);
   std::string text = gift.donor + " gave " + money(gift.amount, gift.currency);
   if (gift.message && !gift.message->empty()) text += ": " + on_one_line(*gift.message);
   return text;

@@ -32,6 +32,12 @@ TEST(Announcement, AnEventThatIsNoDonationIsRefused) {
   EXPECT_THROW(announcement_text(message), skald::Invalid);
 }
 
+TEST(Announcement, ADonationOfALaterVersionIsAnnouncedByThisOne) {
+  skald::Message message;
+  message.event.payload = R"({"requestId":"r-1","donor":"kim","amount":500,"currency":"EUR","campaign":{"id":7}})";
+  EXPECT_EQ(announcement_text(message), "kim gave 5.00 EUR");
+}
+
 TEST(Announcement, TheSameDonationAlwaysGivesTheSameBytes) {
   const Gift gift{"r-1", "kim", 1250, "EUR", "\"quoted\""};
   EXPECT_EQ(announcement_of(gift, "d-1", "e-1", "").payload,

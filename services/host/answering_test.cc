@@ -242,6 +242,31 @@ TEST_F(AnsweringTest, ProcessesThatDoNotUnderstandEachOtherSaySo) {
   EXPECT_EQ(code, "BAD_CALL");
 }
 
+TEST_F(AnsweringTest, AnAskerOfALaterVersionIsAnsweredUnlessItSaysThatItCannotBeUnderstood) {
+  Process one(*this);
+  one.start(*this);
+  Asking asking(env, {.nats = nats()});
+  until_answered(asking.remote_service("course"), request_of("GET", "/who"));
+  NatsRequester newer(env, nats());
+  const auto answer_to = [&](const std::string& members) {
+    const std::string call = http::write_call(request_of("GET", "/who"), "");
+    std::string told;
+    newer.request(ask_subject("course"), "{" + members + call.substr(call.find(',')), 1h,
+                  [&](const NatsRequester::Answer& answer) {
+                    try {
+                      told = http::read_answer(answer.body()).body;
+                    } catch (const Unavailable& error) {
+                      told = error.code() + ": " + error.what();
+                    }
+                  });
+    while (newer.in_flight() > 0) newer.poll(1ms);
+    return told;
+  };
+  EXPECT_EQ(answer_to(R"("version":2,"least":1,"tenant":{"id":7})"), "one");
+  const std::string refused = answer_to(R"("version":2,"least":2)");
+  EXPECT_TRUE(refused.starts_with("BAD_CALL") && refused.find("needs a reader") != refused.npos) << refused;
+}
+
 TEST_F(AnsweringTest, QuestionsAreAnsweredAgainWhenTheServerIsBack) {
   Process one(*this);
   one.start(*this);

@@ -3,6 +3,7 @@
 #include "golf/events.h"
 #include "notify/text.h"
 #include "skald/id.h"
+#include "skald/lenient_json.h"
 
 namespace notify {
 namespace {
@@ -20,7 +21,7 @@ std::optional<Kind> kind_of(std::string_view type) {
 }
 
 golf::BookingNews news_of(const skald::Message& message) {
-  auto news = skald::from_json<golf::BookingNews>(message.event.payload);
+  auto news = skald::from_lenient_json<golf::BookingNews>(message.event.payload);
   if (news.booking_id.empty() || news.booking_id.size() > kIdMax || news.number.size() > kIdMax ||
       news.customer.empty() || news.customer.size() > kCustomerMax || news.players < 1)
     throw skald::Invalid("BAD_NEWS", message.event.type + " needs a bookingId, a customer and at least one player");

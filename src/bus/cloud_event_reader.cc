@@ -72,8 +72,8 @@ Message read_cloud_event(std::string_view text) {
   if (error) throw Malformed("NOT_JSON", "it is not JSON: " + error.message());
   if (!parsed.is_object()) throw Invalid("NOT_A_CLOUD_EVENT", "it is JSON but no object");
   const boost::json::object& object = parsed.get_object();
-  if (member(object, "specversion", true) != "1.0")
-    throw Invalid("NOT_A_CLOUD_EVENT", "it is not of CloudEvents version 1.0");
+  if (!member(object, "specversion", true).starts_with("1."))  // each 1.x only adds
+    throw Invalid("NOT_A_CLOUD_EVENT", "it is not of CloudEvents version 1.0 or a later 1.x");
   Message message;
   message.event.id = member(object, "id", true);
   message.event.type = member(object, "type", true);

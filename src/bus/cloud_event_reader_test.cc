@@ -42,6 +42,15 @@ TEST(CloudEventReader, TakesMembersInAnyOrderAndKeepsTheBytesOfTheData) {
   EXPECT_FALSE(read.out_of_order);
 }
 
+TEST(CloudEventReader, ReadsALaterVersionThatOnlyAdds) {
+  EXPECT_EQ(read_cloud_event(R"({"specversion":"1.7","id":"1","type":"t","source":"s","time":"2026-11-15T20:00:00Z",)"
+                             R"("new":[{"a":1e400}],"data":{"b":1}})")
+                .event.payload,
+            R"({"b":1})");
+  EXPECT_THAT(complaint(R"({"specversion":"2.0","id":"1"})"), ::testing::HasSubstr("1.0"));
+  EXPECT_THAT(complaint(R"({"specversion":"10","id":"1"})"), ::testing::HasSubstr("1.0"));
+}
+
 TEST(CloudEventReader, SaysWhyItCannotRead) {
   EXPECT_THAT(complaint("nonsense"), ::testing::HasSubstr("not JSON"));
   EXPECT_THAT(complaint("{\"data\":"), ::testing::HasSubstr("not JSON"));

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <boost/json/object.hpp>
 
+#include "base/edition.h"
 #include "bus/cloud_event_reader.h"
 #include "skald/error.h"
-#include "skald/json.h"
 
 namespace skald {
 namespace {
 
-// The first line of each kind; `post` is the version of it.
+// The first line of each kind; `post` is the version of it (edition.h).
 struct LetterHead {
-  int post = 1;
+  std::optional<int> post = 1;
   std::string sender;
   int partition = 0;
   std::int64_t number = 0;
@@ -24,14 +24,14 @@ struct LetterHead {
 BOOST_DESCRIBE_STRUCT(LetterHead, (), (post, sender, partition, number, former, again, ids, bytes))
 
 struct InquiryHead {
-  int post = 1;
+  std::optional<int> post = 1;
   std::string inquirer;
   std::vector<std::string> ids;
 };
 BOOST_DESCRIBE_STRUCT(InquiryHead, (), (post, inquirer, ids))
 
 struct ReceiptLine {
-  int post = 1;
+  std::optional<int> post = 1;
   std::string receipt;
   std::int64_t last = 0;
   std::string chain, former;
@@ -46,24 +46,31 @@ struct Last {
 };
 BOOST_DESCRIBE_STRUCT(Last, (), (partition, number, chain))
 struct KnowledgeLine {
-  int post = 1;
+  std::optional<int> post = 1;
   std::vector<Last> lasts;
   std::vector<std::string> ids;
   Time since{};
 };
 BOOST_DESCRIBE_STRUCT(KnowledgeLine, (), (post, lasts, ids, since))
 
-// Members that only a later version knows are left out.
+// Instead of a receipt, of knowledge: what came needs a newer reader.
+struct RefusalLine {
+  std::optional<int> post = 1;
+  std::string refused;  // why
+};
+BOOST_DESCRIBE_STRUCT(RefusalLine, (), (post, refused))
+
+constexpr int kKnown = 1;  // version of the post
+
+// What may be a refusal.
 template <Described T>
-T read_lenient(std::string_view text) {
+T read_answer(std::string_view text) {
   auto value = json::parse(text);
-  if (!value.is_object()) json::fail("", "an object");
-  boost::json::object known;
-  boost::mp11::mp_for_each<MembersOf<T>>([&](auto member) {
-    const std::string name = to_camel(member.name);
-    if (auto* found = value.get_object().if_contains(name)) known.emplace(name, std::move(*found));
-  });
-  return json::read<T>(std::move(known), "");
+  must_be_readable(value, "an answer by the post", kKnown);
+  const auto* object = value.if_object();
+  if (object != nullptr && object->contains("refused"))
+    throw Refused("POST_REFUSED", json::read_lenient<RefusalLine>(std::move(value)).refused);
+  return json::read_lenient<T>(std::move(value));
 }
 
 constexpr std::string_view kKinds[] = {"landed", "gap", "busy"};  // as Receipt::Kind
@@ -100,15 +107,17 @@ std::string knowledge_text(const Knowledge& knowledge) {
   return to_json(line);
 }
 
+std::string refusal_text(std::string_view why) { return to_json(RefusalLine{1, std::string(why)}); }
+
 std::variant<Letter, Inquiry> read_post(std::string_view text) {
   const std::size_t end = text.find('\n');
   const std::string_view head = text.substr(0, end);
   if (end == text.npos) {
-    auto inquiry = read_lenient<InquiryHead>(head);
+    auto inquiry = read_edition<InquiryHead>(head, "a question by the post", kKnown);
     if (inquiry.inquirer.empty()) throw not_a_letter("it has no sender");
     return Inquiry{std::move(inquiry.inquirer), std::move(inquiry.ids)};
   }
-  auto read = read_lenient<LetterHead>(head);
+  auto read = read_edition<LetterHead>(head, "a letter of the post", kKnown);
   check_head(read);
   const std::string_view events = text.substr(end + 1);
   if (std::ssize(events) != read.bytes) throw Malformed("NOT_A_LETTER", "a part of it is missing");
@@ -128,7 +137,7 @@ std::variant<Letter, Inquiry> read_post(std::string_view text) {
 }
 
 Receipt read_receipt(std::string_view text) {
-  auto line = read_lenient<ReceiptLine>(text);
+  auto line = read_answer<ReceiptLine>(text);
   const auto kind = std::ranges::find(kKinds, line.receipt);
   if (kind == std::end(kKinds)) throw Invalid("NOT_A_RECEIPT", "this is no receipt of a letter");
   return {static_cast<Receipt::Kind>(kind - std::begin(kKinds)), line.last, std::move(line.chain),
@@ -136,9 +145,10 @@ Receipt read_receipt(std::string_view text) {
 }
 
 Knowledge read_knowledge(std::string_view text) {
-  auto line = read_lenient<KnowledgeLine>(text);
+  auto line = read_answer<KnowledgeLine>(text);
   Knowledge out{{}, std::move(line.ids), line.since};
-  for (const Last& last : line.lasts) out.lasts[last.partition] = {last.number, last.chain};
+  for (const Last& last : line.lasts)
+    if (last.partition >= 0 && last.partition < kPartitions) out.lasts[last.partition] = {last.number, last.chain};
   return out;
 }
 

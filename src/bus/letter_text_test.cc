@@ -49,6 +49,88 @@ TEST(LetterText, MembersOfALaterVersionAreIgnored) {
             (Receipt{Receipt::Kind::landed, 7, "", "abc", {"e1"}}));
 }
 
+TEST(LetterText, WhatAnOlderVersionLeavesOutGetsItsDefault) {
+  const Letter read = read_letter("{\"sender\":\"db-1\",\"partition\":3,\"number\":7,\"former\":\"\",\"bytes\":2}\n[]");
+  EXPECT_FALSE(read.again);
+  EXPECT_THAT(read.ids, testing::IsEmpty());
+  EXPECT_EQ(read_receipt(R"({"receipt":"busy","last":0,"chain":"","former":""})"), Receipt{});
+}
+
+// As a version after this one may write them.
+TEST(LetterText, WhatNeedsANewerReaderIsRefusedAndTheSenderHearsWhy) {
+  std::string text = letter_text(letter());
+  text.insert(1, R"("least":2,)");
+  std::string why;
+  try {
+    read_post(text);
+  } catch (const Invalid& error) {
+    EXPECT_EQ(error.code(), "VERSION_TOO_NEW");
+    why = error.what();
+  }
+  EXPECT_THAT(why, testing::HasSubstr("a letter of the post needs a reader that knows version 2"));
+  EXPECT_THROW(read_post(R"({"post":2,"least":2,"who":"db-1"})"), Invalid);
+  for (const auto& read : std::vector<std::function<void(std::string_view)>>{read_receipt, read_knowledge}) {
+    try {
+      read(refusal_text(why));
+      ADD_FAILURE() << "it was read";
+    } catch (const Refused& error) {
+      EXPECT_EQ(error.what(), why);
+    }
+    EXPECT_THROW(read(R"({"post":2,"least":2,"receipt":"landed","last":7,"chain":"","former":"","ids":[]})"), Invalid);
+  }
+}
+
+TEST(LetterText, APlaceInAPartitionThatIsNotHereIsPassedOver) {
+  const Knowledge read = read_knowledge(
+      R"({"post":2,"lasts":[{"partition":64,"number":1,"chain":""},{"partition":-1,"number":1,"chain":""},)"
+      R"({"partition":3,"number":9,"chain":"c"}],"ids":[],"since":"2026-11-15T20:00:00Z"})");
+  EXPECT_EQ(read.lasts, (std::map<int, LanePlace>{{3, {9, "c"}}}));
+}
+
+// Whatever comes is read, or refused: 20,000 texts that are nearly right.
+TEST(LetterText, NothingThatComesDoesHarm) {
+  const std::string deep = std::string(200, '[') + std::string(200, ']');
+  const std::vector<std::string> pieces = {"",
+                                           "{",
+                                           "}",
+                                           "[",
+                                           "]",
+                                           "\"",
+                                           ",",
+                                           ":",
+                                           "\n",
+                                           "\\",
+                                           "0",
+                                           "-",
+                                           "1e999",
+                                           "null",
+                                           "{}",
+                                           "\"ids\"",
+                                           "true",
+                                           deep,
+                                           "9999999999999999999999"};
+  const std::vector<std::string> texts = {letter_text(letter()), inquiry_text({"db-1", {"a"}}), receipt_text({}),
+                                          knowledge_text({{{3, {9, "c"}}}, {"a"}, from_micros(5)}), refusal_text("no")};
+  std::uint64_t seed = 1;
+  const auto draw = [&](std::size_t below) {
+    seed = seed * 6364136223846793005 + 1442695040888963407;
+    return static_cast<std::size_t>(seed >> 33) % below;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = texts[draw(texts.size())];
+    for (std::size_t changes = 1 + draw(3); changes > 0; --changes)
+      text.replace(draw(text.size()), draw(4), pieces[draw(pieces.size())]);
+    for (const auto& read :
+         std::vector<std::function<void(std::string_view)>>{read_post, read_receipt, read_knowledge}) {
+      try {
+        read(text);
+      } catch (const Error&) {
+        // refused
+      }
+    }
+  }
+}
+
 TEST(LetterText, AnEventThatCannotBeReadIsSetAsideAndTheOthersAreRead) {
   std::string text = letter_text(letter());
   const std::size_t at = text.find("\"specversion\":\"1.0\"", text.find('\n'));

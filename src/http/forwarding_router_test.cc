@@ -166,5 +166,35 @@ TEST_F(ForwardingTest, WhatIsNoTextIsRefusedHere) {
   EXPECT_EQ(ask("GET", "/y", "\xff").body, "in");
 }
 
+// As processes of the version before and of a later one write it.
+TEST(RemoteCall, ProcessesOfTwoVersionsUnderstandEachOther) {
+  const std::string before = R"({"method":"PUT","path":"/x","query":{},"headers":{},"body":"{}","role":"admin",)"
+                             R"("subject":"kim","traceparent":""})";
+  const std::string later = R"({"version":2,"least":1,"tenant":{"id":7},)" + before.substr(1);
+  for (const std::string& text : {before, later}) {
+    const Request request = read_call(text);
+    EXPECT_EQ(request.method, "PUT");
+    EXPECT_EQ(request.caller.subject, "kim");
+  }
+  EXPECT_EQ(read_answer(R"({"status":204,"contentType":"","body":""})").status, 204);
+  EXPECT_EQ(write_call(read_call(before), "").find("version"), std::string::npos) << "the first ones read strictly";
+  EXPECT_EQ(read_answer(R"({"version":9,"status":200,"contentType":"","headers":{},"body":"b","cost":1})").body, "b");
+}
+
+TEST(RemoteCall, WhatNeedsANewerReaderOrNamesAnUnknownRoleIsRefused) {
+  const auto code_of = [](const std::string& members) -> std::string {
+    try {
+      read_call(R"({"method":"GET","path":"/x","body":"","subject":"kim","traceparent":"",)" + members + "}");
+      return "read";
+    } catch (const Error& error) {
+      return error.code();
+    }
+  };
+  EXPECT_EQ(code_of(R"("role":"admin")"), "read");
+  EXPECT_EQ(code_of(R"("role":"admin","version":2,"least":2)"), "VERSION_TOO_NEW");
+  EXPECT_NE(code_of(R"("role":"auditor")"), "read");
+  EXPECT_NE(code_of(R"("tenant":1)"), "read") << "no role at all";
+}
+
 }  // namespace
 }  // namespace skald::http

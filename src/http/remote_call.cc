@@ -1,27 +1,33 @@
 #include "http/remote_call.h"
 
+#include "base/edition.h"
 #include "base/text.h"
 #include "skald/id.h"
 
 namespace skald::http {
 namespace {
 
+// The version of both (edition.h). The first one is not said: its first programs read strictly.
+constexpr int kKnown = 1;
+
 struct Call {
+  std::optional<int> version = {};
   std::string method, path;
   std::map<std::string, std::string> query, headers;
   std::string body;
   Role role = Role::customer;
   std::string subject, traceparent;
 };
-BOOST_DESCRIBE_STRUCT(Call, (), (method, path, query, headers, body, role, subject, traceparent))
+BOOST_DESCRIBE_STRUCT(Call, (), (version, method, path, query, headers, body, role, subject, traceparent))
 
 struct Answer {
+  std::optional<int> version = {};
   int status = 0;
   std::string content_type;
   std::map<std::string, std::string> headers;
   std::string body;
 };
-BOOST_DESCRIBE_STRUCT(Answer, (), (status, content_type, headers, body))
+BOOST_DESCRIBE_STRUCT(Answer, (), (version, status, content_type, headers, body))
 
 // What the other side's handlers look at. Tokens stay here: the caller is named.
 constexpr std::string_view kCarried[] = {"idempotency-key", "content-type", "last-event-id"};
@@ -43,8 +49,8 @@ std::string_view trace_of(const Request& request) {
 }
 
 std::string write_call(const Request& request, std::string_view traceparent) {
-  Call call{request.method,      request.path,           request.query,           {}, {},
-            request.caller.role, request.caller.subject, std::string(traceparent)};
+  Call call{{}, request.method,      request.path,           request.query,           {},
+            {}, request.caller.role, request.caller.subject, std::string(traceparent)};
   // Who reads looks at no body; whatever it is need not travel.
   if (request.method != "GET" && request.method != "HEAD") call.body = carried("the body", request.body);
   for (const std::string_view name : kCarried)
@@ -57,7 +63,7 @@ std::string write_call(const Request& request, std::string_view traceparent) {
 }
 
 Request read_call(std::string_view text) {
-  auto call = from_json<Call>(text);
+  auto call = read_edition<Call>(text, "a question of another process", kKnown);
   Request request;
   request.method = std::move(call.method);
   request.path = std::move(call.path);
@@ -70,11 +76,11 @@ Request read_call(std::string_view text) {
 }
 
 std::string write_answer(const Response& response) {
-  return to_json(Answer{response.status, response.content_type, response.headers, response.body});
+  return to_json(Answer{{}, response.status, response.content_type, response.headers, response.body});
 }
 
 Response read_answer(std::string_view text) {
-  auto answer = from_json<Answer>(text);
+  auto answer = read_edition<Answer>(text, "an answer of another process", kKnown);
   return {answer.status, std::move(answer.body), std::move(answer.content_type), std::move(answer.headers)};
 }
 

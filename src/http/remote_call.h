@@ -1,6 +1,7 @@
 // A request that another process answers by its own routes, and the answer: as JSON text, for
-// whatever carries it. The process that asks vouches for the caller. Both sides read strictly:
-// a member more or less is another format, and needs another subject to travel on.
+// whatever carries it. The process that asks vouches for the caller. Both sides may be of different
+// versions: members that are not known are passed over, and who must not be misunderstood says which version its
+// reader needs (base/edition.h). The body inside is a client's, and read as strictly as any.
 #pragma once
 
 #include <string>

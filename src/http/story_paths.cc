@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "http/target.h"
+#include "skald/lenient_json.h"
 
 namespace skald::http {
 namespace {
@@ -161,7 +162,7 @@ StorySource story_of(std::string service, std::function<Response(const Request&)
     // A process of a version before says all of it as one part, or that there is nothing.
     if (answer.status == 404) return {};
     if (answer.status != 200) return refuse("; try again");
-    auto told = from_json<Story>(answer.body).parts;
+    auto told = from_lenient_json<Story>(answer.body).parts;
     return told ? std::move(*told) : refuse(": it runs an older version");
   };
 }

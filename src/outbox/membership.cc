@@ -1,11 +1,13 @@
 #include "outbox/membership.h"
 
 #include <algorithm>
+#include <array>
 
 #include "env/seam.h"
 #include "skald/id.h"
 #include "skald/json.h"
 #include "store/tables/blame.h"
+#include "store/tables/outbox.h"
 #include "store/tables/partition.h"
 #include "store/tables/saga.h"
 #include "store/tables/worker.h"
@@ -16,6 +18,8 @@ namespace {
 using tables::partition::Ownership;
 
 constexpr auto kIdle = std::chrono::hours(1);
+// News of sagas are told as news of this partition.
+constexpr int kSagasPartition = 0;
 // How soon sessions that did not end at once are looked for again.
 constexpr Duration kResistingAgainIn = 50ms;
 
@@ -42,6 +46,7 @@ Membership::Result Membership::run_once() {
     db_.write("join as worker", [&](Transaction& tx) { view = join(tx); });
     publish(std::move(view));
     joined_ = true;
+    tell_others();
   }
   if (kind_ == Kind::sole) return {kIdle, 0, {}};
 
@@ -234,18 +239,30 @@ void Membership::give_back(int partition) {
   next.shares.erase(share);
   publish(std::move(next));
   db_.write("give partition back", [&](Transaction& tx) { tables::partition::release(tx, owned); });
+  tell_others();
 }
 
-void Membership::leave() {
+void Membership::leave(Unfinished unfinished) {
   if (!joined_) return;
   publish(View{});
   joined_ = false;
+  const std::string sessions = sessions_text();
   db_.write("leave", [&](Transaction& tx) {
+    if (unfinished == Unfinished::some) {
+      tables::worker::end_other_sessions(tx, sessions);
+      tables::outbox::release_claimed(tx, id_, tables::partition::hold_all(tx, id_));
+    }
     tables::partition::release_all(tx, id_);
     tables::saga::release_all(tx, id_, false);
     tables::blame::lift_all(tx, id_);
     tables::worker::remove(tx, id_);
   });
+  tell_others();
+}
+
+// They beat at once, and find what is nobody's.
+void Membership::tell_others() {
+  if (kind_ == Kind::leased) db_.announce(std::array{tables::worker::kChanged, kSagasPartition});
 }
 
 std::shared_ptr<const Membership::View> Membership::view() const {

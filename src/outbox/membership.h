@@ -11,6 +11,7 @@
 // | a beat comes too late, the row is still there | it goes on with what it owned: nobody has touched that        |
 // | the row is gone                              | others have its work; it begins again under a new id          |
 // | a beat comes while a taker ends its sessions  | it is not taken over: the row goes only with the beat seen    |
+// | a worker joins or leaves, or gives a partition back | the others hear it, and beat at once: nothing waits for a lease |
 // | its own beats have become fewer              | the database has lost what it acknowledged: that is told      |
 //
 // Sole: on SQLite one process owns the file; it adopts everything and never beats.
@@ -42,8 +43,8 @@ class Membership {
   struct Share {
     int partition = 0;
     std::int64_t fence = 0;
-    bool careful = false;   // the owner before died: its work may be what killed it
-    bool leaving = false;   // wanted by another worker: begin nothing new, then give_back()
+    bool careful = false;  // the owner before died: its work may be what killed it
+    bool leaving = false;  // wanted by another worker: begin nothing new, then give_back()
   };
   // What this process owns; a new one at every change.
   struct View {
@@ -68,12 +69,15 @@ class Membership {
   // False once the lease can no longer be trusted: begin nothing.
   bool trusted() const;
   void give_back(int partition);
-  // Hands everything over at once; the end of a graceful stop.
-  void leave();
+  // Hands everything over at once; the end of a graceful stop. Nothing is blamed, and others hear of it. Where some
+  // work has not ended its sessions are: what they had not committed is undone, and begun again elsewhere. Not beside
+  // run_once().
+  enum class Unfinished { none, some };
+  void leave(Unfinished unfinished = Unfinished::none);
 
  private:
   View join(Transaction& tx);
-  void must_count(Transaction& tx) const;   // throws Stale where others hold this worker for dead
+  void must_count(Transaction& tx) const;  // throws Stale where others hold this worker for dead
   void drop_everything();
   void note_late_beat() const;
   void note_beats_taken_back(const std::vector<std::pair<std::string, std::int64_t>>& beats);
@@ -83,6 +87,7 @@ class Membership {
   void take_over_from(const std::string& dead, std::int64_t beat);
   void share_out(std::size_t workers);
   void publish(View view);
+  void tell_others();
   std::string sessions_text() const;
   std::uint64_t owned_bits() const;
 
@@ -103,10 +108,10 @@ class Membership {
   std::size_t workers_seen_ = 0;
   std::vector<tables::subscriber::Row> subscribers_;  // as of the last beat
   std::map<std::string, Seen> others_;
-  std::set<std::string> resisting_;   // dead, with sessions that the server has not ended yet
+  std::set<std::string> resisting_;  // dead, with sessions that the server has not ended yet
 
-  std::mutex changing_;           // held while what is owned changes, in the database and here
-  mutable std::mutex mutex_;      // guards the two below
+  std::mutex changing_;  // held while what is owned changes, in the database and here
+  mutable std::mutex mutex_;  // guards the two below
   std::shared_ptr<const View> view_ = std::make_shared<View>();
   Instant good_until_{};
 };

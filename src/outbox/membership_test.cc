@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "store/sqlite/database.h"
+#include "store/tables/outbox.h"
 #include "store/tables/saga.h"
 #include "store/tables/schema.h"
 #include "store/tables/worker.h"
@@ -122,6 +123,32 @@ TEST_F(MembershipTest, AWorkerThatBeatsAtTheLastMomentIsNotTakenOver) {
     EXPECT_FALSE(tables::worker::remove_silent(tx, dies_.view()->worker, beat));
     EXPECT_TRUE(tables::worker::remove_silent(tx, dies_.view()->worker, beat + 1));
   });
+}
+
+TEST_F(MembershipTest, WhatAWorkerHasClaimedWhenItLeavesIsAsItWasBefore) {
+  dies_.run_once();
+  const std::string worker = dies_.view()->worker;
+  start_saga(worker);
+  const Event first{.id = "e1", .type = "t", .key = "k", .payload = "{}"};
+  const Event again{.id = "e2", .type = "t", .key = "l", .payload = "{}"};
+  db().write("claim", [&](Transaction& tx) {
+    const tables::outbox::NewEntry entries[] = {{&first, "", 3}, {&again, "", 3}};
+    tables::outbox::insert(tx, entries);
+  });
+  for (const std::vector<std::string>& ids : {std::vector<std::string>{"e1", "e2"}, {"e2"}})
+    db().write("claim", [&](Transaction& tx) { tables::outbox::claim(tx, ids, worker); });
+  dies_.leave(Membership::Unfinished::some);
+  const auto entry = [&](const char* id) {
+    return *db().read_result([&](Transaction& tx) { return tables::outbox::find(tx, id); });
+  };
+  EXPECT_EQ(entry("e1").status, EntryStatus::PENDING);
+  EXPECT_EQ(entry("e1").attempts, 0);
+  EXPECT_EQ(entry("e2").status, EntryStatus::FAILED) << "its first attempt has failed, as far as anybody knows";
+  EXPECT_EQ(entry("e2").attempts, 1);
+  EXPECT_EQ(entry("e2").crashes, 0);
+  const auto saga = db().read_result([](Transaction& tx) { return tables::saga::find(tx, "s1"); });
+  EXPECT_EQ(saga->owner, "");
+  EXPECT_EQ(saga->take_overs, 0);
 }
 
 TEST(Membership, AWorkerHasNoNameUntilItHasJoined) {

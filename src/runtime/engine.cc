@@ -1,7 +1,5 @@
 #include "skald/engine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <mutex>
 
@@ -15,7 +13,9 @@
 #include "outbox/relay.h"
 #include "runtime/announcement_gap.h"
 #include "runtime/crash_report.h"
+#include "runtime/hand_over.h"
 #include "runtime/housekeeping.h"
+#include "runtime/identity.h"
 #include "runtime/loop.h"
 #include "runtime/posting.h"
 #include "runtime/receiving.h"
@@ -26,6 +26,7 @@
 #include "store/health.h"
 #include "store/tables/outbox.h"
 #include "store/tables/schema.h"
+#include "store/tables/worker.h"
 
 namespace skald {
 namespace {
@@ -39,19 +40,6 @@ constexpr Duration kStuckAfter = std::chrono::seconds(30);
 // A saga's remote call may take its time.
 constexpr Duration kStuckCallAfter = std::chrono::minutes(5);
 constexpr Duration kForever = std::chrono::hours(1);
-
-outbox::Identity identity_of_process() {
-  char host[256] = "localhost";
-  ::gethostname(host, sizeof host - 1);
-  return {host, ::getpid()};
-}
-
-std::vector<int> partitions_in(std::uint64_t bits) {
-  std::vector<int> out;
-  for (int i = 0; i < kPartitions; ++i)
-    if ((bits >> i & 1) != 0) out.push_back(i);
-  return out;
-}
 
 }  // namespace
 
@@ -69,7 +57,7 @@ class Engine::Threads {
         notes_(options_.crash_notes.empty() ? nullptr : std::make_unique<CrashNotes>(options_.crash_notes)),
         file_(options_.fallback_file.empty() ? nullptr : std::make_unique<FallbackFile>(options_.fallback_file)),
         undertaker_(env, db, file_.get(), [this](std::string_view code, std::string_view text) { alert(code, text); }),
-        membership_(env, db, identity_of_process(),
+        membership_(env, db, runtime::identity_of_process(),
                     db.dialect() == Dialect::sqlite ? outbox::Membership::Kind::sole : outbox::Membership::Kind::leased,
                     options_.outbox),
         relay_(env, db, membership_, routing_, undertaker_, options_.outbox, notes_.get()),
@@ -128,21 +116,16 @@ class Engine::Threads {
   void stop(Duration grace) {
     if (!running_) return;
     running_ = false;
-    receiving_.stop();
-    sagas_.stop();
-    working_.stop();
-    relay_.drain();
-    const Instant end = env_.clock.steady() + grace;
-    Wakeup tick;
-    while (options_.works && relay_in_hand_ > 0 && env_.clock.steady() < end) {
-      relaying_.wake();
-      tick.wait(10ms);
-    }
-    posting_.stop(end);
-    relaying_.stop();
+    draining_ = true;
+    receiving_.wake();
+    runtime::HandOver hand_over(env_, db_,
+                                {membership_, relay_, lander_, posting_, sagas_, relaying_, working_, relay_in_hand_});
+    const bool ended = !options_.works || hand_over.drain(env_.clock.steady() + grace);
+    if (ended) stop_working();
     beating_.stop();
     announcing_.stop();
-    if (options_.works) membership_.leave();
+    if (options_.works) hand_over.leave(ended);
+    stop_working();
   }
 
   // Partitions with something for the relay, and with something for the post.
@@ -153,7 +136,7 @@ class Engine::Threads {
       if (!relay_.rests()) relaying_.wake();
     }
     posting_.wake(posted & own);
-    if (elsewhere != 0) db_.announce(partitions_in(elsewhere));
+    if (elsewhere != 0) db_.announce(tables::partition::ids_in(elsewhere));
   }
 
   Duration relay() {
@@ -203,6 +186,14 @@ class Engine::Threads {
   std::vector<Storyteller> tellers_;
 
  private:
+  void stop_working() {
+    receiving_.stop();
+    sagas_.stop();
+    working_.stop();
+    posting_.stop();
+    relaying_.stop();
+  }
+
   std::uint64_t own_partitions() const {
     std::uint64_t own = 0;
     if (!options_.works) return own;
@@ -213,7 +204,7 @@ class Engine::Threads {
   // Under a lease that can be trusted, but for what another worker is about to have.
   std::uint64_t receivable_partitions() const {
     std::uint64_t out = 0;
-    if (!membership_.trusted()) return out;
+    if (!membership_.trusted() || draining_) return out;
     for (const auto& share : membership_.view()->shares)
       if (!share.leaving) out |= std::uint64_t{1} << share.partition;
     return out;
@@ -248,7 +239,10 @@ class Engine::Threads {
     if (listener_) {
       std::uint64_t announced = 0;
       const Listener::Heard heard = listener_->drain();
-      for (const int partition : heard.partitions) announced |= std::uint64_t{1} << partition;
+      for (const int partition : heard.partitions) {
+        if (partition == tables::worker::kChanged) beating_.wake();
+        else announced |= std::uint64_t{1} << partition;
+      }
       for (const auto& offer : heard.offers) {
         auto entry = tables::outbox::read_offer(offer.text);
         if (entry && entry->owed != 0) posting_.wake(std::uint64_t{1} << entry->partition);
@@ -283,6 +277,7 @@ class Engine::Threads {
   std::atomic<int> announcements_{0};  // asked for since the last were sent
   Wakeup pause_;  // nobody sets it
   bool running_ = false;
+  std::atomic<bool> draining_{false};
   Loop relaying_, beating_, announcing_, working_;
 };
 

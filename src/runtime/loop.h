@@ -28,6 +28,8 @@ class Loop {
   // Wakes it if it waits and nobody has woken it yet. False: it has not begun to wait.
   bool wake_from_wait() noexcept;
 
+  // A step is under way.
+  bool is_busy() const { return busy_since_ != 0; }
   // For how long the step under way has been running; zero between steps.
   Duration busy_for() const;
 

@@ -33,14 +33,8 @@ bool Posting::start(bool works) {
   return db_.dialect() != Dialect::sqlite || !db_.read_result(tables::subscriber::all).empty();
 }
 
-void Posting::stop(Instant end) {
-  sender_.drain();
-  Wakeup tick;
-  while (sender_.under_way() > 0 && env_.clock.steady() < end) {
-    loop_.wake();
-    tick.wait(10ms);
-  }
-  loop_.stop();
+void Posting::wake_to_end() noexcept {
+  if (sender_.under_way() > 0) loop_.wake();
 }
 
 void Posting::wake(std::uint64_t partitions) noexcept {

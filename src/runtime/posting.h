@@ -19,8 +19,12 @@ class Posting {
 
   // Writes down who is configured; a thread only where it `works`. False: nobody subscribes, and no other process can.
   bool start(bool works);
-  // Sends no more, and waits until `end` for the answers to what is under way.
-  void stop(Instant end);
+  // Sends no more; the thread goes on with what is under way.
+  void drain() { sender_.drain(); }
+  bool is_at_work() const { return loop_.is_busy() || sender_.under_way() > 0; }
+  // Drained, it is to look at once whether something has ended.
+  void wake_to_end() noexcept;
+  void stop() { loop_.stop(); }
 
   void wake(std::uint64_t partitions) noexcept;
   // Other partitions are ours, or other subscribers are there.

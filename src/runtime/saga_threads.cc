@@ -42,6 +42,16 @@ void SagaThreads::start(bool works) {
   for (auto& loop : running_loops_) loop->start();
 }
 
+void SagaThreads::hand_over() {
+  runner_.drain();
+  polling_->stop();  // a claim under way would take back what is given away
+  runner_.give_back_ready();
+}
+
+bool SagaThreads::is_busy() const {
+  return polling_->is_busy() || std::ranges::any_of(running_loops_, [](const auto& loop) { return loop->is_busy(); });
+}
+
 void SagaThreads::stop() {
   if (!running_.exchange(false)) return;
   runner_.drain();

@@ -27,7 +27,11 @@ class SagaThreads final : public Sagas {
 
   // Throws Invalid where sagas in flight fit no definition.
   void start(bool works);
-  // Begins nothing new, waits for what is under way.
+  // Begins nothing new. What is in hand and is not being worked on is given to other processes at once; what ends
+  // meanwhile by the next call.
+  void hand_over();
+  bool is_busy() const;
+  // The same, and waits for what is under way.
   void stop();
   void note_due(Duration in) { runner_.note_due(in); }
 

@@ -64,6 +64,8 @@ class Runner {
   // Claims nothing new, and begins nothing that is ready: the rows are handed back by
   // the worker's leaving.
   void drain() { draining_ = true; }
+  // What is ready becomes due for other workers, but for suspects: theirs is the worker's leaving. After drain().
+  void give_back_ready();
 
  private:
   using Handle = std::unique_ptr<Instance>;

@@ -160,6 +160,24 @@ void Runner::take_in_hand(const tables::saga::Row& row, const blame::Blame& blam
   put_back(std::move(saga), After::go_on);
 }
 
+void Runner::give_back_ready() {
+  std::vector<std::string> ids;
+  {
+    std::lock_guard lock(mutex_);
+    std::erase_if(ready_, [&](const Ready& ready) {
+      const std::string& id = ready.saga->row.id;
+      if (suspects_.contains(id)) return false;
+      ids.push_back(id);
+      return true;
+    });
+    for (const std::string& id : ids) held_.erase(id);
+  }
+  const std::string worker = hooks_.worker();
+  if (ids.empty() || worker.empty()) return;
+  db_.write("give sagas back", [&](Transaction& tx) { tables::saga::release(tx, worker, ids); });
+  if (hooks_.announce) hooks_.announce();
+}
+
 void Runner::park_unreadable(tables::saga::Row row, const std::string& why) {
   trust(row.id);
   adrift_ = true;  // it may be marked still

@@ -9,6 +9,7 @@
 #include "chaos/watcher.h"
 #include "end_to_end/skald_process.h"
 #include "runtime/wakeup.h"
+#include "support/built.h"
 
 namespace skald::chaos {
 namespace {
@@ -33,15 +34,24 @@ std::string message_of(const std::string& line) {
 
 }  // namespace
 
-BookingCluster::BookingCluster() {
+BookingCluster::BookingCluster(const std::string& program) {
   make_databases();
   for (const std::string name : kServices) {
     std::vector<std::string> arguments{"--services", name, "--bus", nats_.urls()};
     ServiceProcess::Variables variables;
     if (name == "user-api") arguments.insert(arguments.end(), {"--http-threads", "256"});  // they only wait for answers
     else variables["SKALD_DB"] = database_url(name);
-    services_.push_back(std::make_unique<ServiceProcess>(folder_.path() / name, arguments, variables));
+    services_.push_back(std::make_unique<ServiceProcess>(program.empty() ? built::kProgram : program,
+                                                         folder_.path() / name, arguments, variables));
   }
+  wait_until_ready();
+}
+
+ServiceProcess& BookingCluster::service(const std::string& name) {
+  return *services_[static_cast<std::size_t>(std::ranges::find(kServices, name) - kServices.begin())];
+}
+
+void BookingCluster::wait_until_ready() {
   const auto begun = std::chrono::steady_clock::now();
   while (!is_ready()) {
     std::size_t ended = 0;

@@ -21,8 +21,8 @@ class BookingCluster {
   static constexpr std::array kServices = {"booking", "course", "notify", "user-api"};
   static constexpr std::array kDatabases = {"booking", "course", "notify"};
 
-  // Throws std::runtime_error where not all of it becomes ready.
-  BookingCluster();
+  // `program` is a skald, this version's where it is empty. Throws std::runtime_error where not all of it becomes ready.
+  explicit BookingCluster(const std::string& program = "");
 
   std::uint16_t gateway() const { return services_.back()->port(); }
   // Leads to the primary, whichever that is.
@@ -31,8 +31,11 @@ class BookingCluster {
   test::NatsCluster& nats() { return nats_; }
   ServiceProcess& service(std::size_t which) { return *services_[which]; }
 
+  ServiceProcess& service(const std::string& name);
+
   // Each process says that it is.
   bool is_ready() const;
+  void wait_until_ready();
   // As a supervisor does it: starts those again that have ended by themselves. Tells who was ended by a signal, with the
   // end of its log; `ended` counts the others, which found no database.
   std::vector<std::string> revive(std::size_t& ended);

@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "support/built.h"
 #include "support/free_port.h"
 
 namespace skald::chaos {
@@ -28,10 +27,11 @@ std::vector<char*> pointers_of(std::vector<std::string>& texts) {
 
 }  // namespace
 
-ServiceProcess::ServiceProcess(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables)
+ServiceProcess::ServiceProcess(std::string program, std::filesystem::path folder, std::vector<std::string> arguments,
+                               Variables variables)
     : folder_(std::move(folder)), port_(test::free_port()), arguments_(std::move(arguments)) {
   std::filesystem::create_directories(folder_);
-  arguments_.insert(arguments_.begin(), {built::kProgram, "serve", "--listen", "127.0.0.1:" + std::to_string(port_),
+  arguments_.insert(arguments_.begin(), {std::move(program), "serve", "--listen", "127.0.0.1:" + std::to_string(port_),
                                          "--data", (folder_ / "data").string()});
   for (char** entry = environ; *entry != nullptr; ++entry)
     if (!std::string_view(*entry).starts_with("SKALD_")) environment_.emplace_back(*entry);
@@ -78,9 +78,27 @@ void ServiceProcess::freeze() { signal(SIGSTOP); }
 
 void ServiceProcess::wake() { signal(SIGCONT); }
 
-void ServiceProcess::reap() {
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
+int ServiceProcess::reap() {
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
   pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int ServiceProcess::end() {
+  signal(SIGTERM);
+  return reap();
+}
+
+void ServiceProcess::start_as(const std::string& program) {
+  arguments_.front() = program;
+  start();
+}
+
+std::optional<int> ServiceProcess::ended() {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid_) return {};
+  return reap();
 }
 
 std::optional<int> ServiceProcess::revive() {

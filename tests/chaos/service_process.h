@@ -17,9 +17,10 @@ class ServiceProcess {
  public:
   using Variables = std::map<std::string, std::string>;
 
-  // Data and log lie in `folder`, over all of its lives. The thread that makes it must outlive
+  // `program` is a skald. Data and log lie in `folder`, over all of its lives. The thread that makes it must outlive
   // it: the process ends with it.
-  ServiceProcess(std::filesystem::path folder, std::vector<std::string> arguments, Variables variables);
+  ServiceProcess(std::string program, std::filesystem::path folder, std::vector<std::string> arguments,
+                 Variables variables);
   ~ServiceProcess();
   ServiceProcess(const ServiceProcess&) = delete;
   ServiceProcess& operator=(const ServiceProcess&) = delete;
@@ -30,9 +31,15 @@ class ServiceProcess {
 
   void kill();  // SIGKILL
   void start();
+  // Another life of one that has ended, as this program.
+  void start_as(const std::string& program);
   void kill_and_restart();
   void freeze();  // SIGSTOP
   void wake();
+  // SIGTERM, and it has ended; its exit status, or minus the signal that ended it.
+  int end();
+  // The same of one that has ended by itself.
+  std::optional<int> ended();
   // Starts it again where it has ended by itself, and tells how that was (as waitpid() does).
   std::optional<int> revive();
   // The end of its log.
@@ -40,7 +47,7 @@ class ServiceProcess {
 
  private:
   void signal(int number) const;
-  void reap();
+  int reap();
 
   const std::filesystem::path folder_;
   const std::uint16_t port_;

@@ -34,9 +34,9 @@ StormSite::StormSite(const StormSetup& setup) {
                                       {"SKALD_ORDER_PROVIDER", provider_->url()}};
   if (database_) variables["SKALD_DB"] = database_->url();
   for (std::size_t i = 0; i < setup.workers; ++i)
-    servers_.push_back(std::make_unique<ServiceProcess>(folder_.path() / ("server-" + std::to_string(i)),
-                                                        std::vector<std::string>{"--services", "donation,order"},
-                                                        variables));
+    servers_.push_back(std::make_unique<ServiceProcess>(
+        setup.program.empty() ? built::kProgram : setup.program, folder_.path() / ("server-" + std::to_string(i)),
+        std::vector<std::string>{"--services", "donation,order"}, variables));
   offer_products();
 }
 

@@ -19,6 +19,7 @@ struct StormSetup {
   Dialect dialect = Dialect::sqlite;
   std::size_t workers = 1;
   int latency_ms = 0;              // of provider and receiver
+  std::string program = {};        // that the servers are at first; empty: this version's
   std::string name() const;
 };
 
@@ -37,6 +38,11 @@ class StormSite {
   std::vector<order::Charge> charges() const { return crash::charges_at(*provider_); }
 
   void kill(std::size_t worker) { servers_[worker]->kill_and_restart(); }
+  int end(std::size_t worker) { return servers_[worker]->end(); }
+  void start_as(std::size_t worker, const std::string& program) { servers_[worker]->start_as(program); }
+  ServiceProcess& server(std::size_t worker) { return *servers_[worker]; }
+  // On PostgreSQL.
+  const std::string& database_url() const { return database_->url(); }
   // Starts again who has ended by himself, and adds him to `faults`.
   void look_after(std::vector<std::string>& faults);
 

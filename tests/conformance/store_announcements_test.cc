@@ -1,11 +1,14 @@
 // Announcements between processes, by PostgreSQL.
 #include <poll.h>
 
+#include "store/tables/worker.h"
 #include "store_postgres_fixture.h"
 #include "support/hand_clock.h"
 
 namespace skald::test {
 namespace {
+
+constexpr std::size_t kAll = kPartitions + 1;  // and that workers have changed
 
 // Waits for the descriptor and drains, until something was heard.
 Listener::Heard hear_all(Listener& listener) {
@@ -116,16 +119,16 @@ TEST_F(Postgres, ACommitThatFailsTellsNobody) {
 
 TEST_F(Postgres, AnnouncesPartitionsToAListenerTogether) {
   const auto listener = other().listen();
-  EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions)) << "all, after LISTEN";
+  EXPECT_EQ(hear(*listener).size(), kAll) << "after LISTEN";
   int woken = 0;
   db().set_announcement_waker([&] { ++woken; });
   db().announce(std::vector{17, 3});
-  db().announce(std::vector{3, 63, -1, 64});
+  db().announce(std::vector{3, 63, -1, tables::worker::kChanged, tables::worker::kChanged + 1});
   EXPECT_EQ(woken, 2);
   EXPECT_TRUE(listener->drain().partitions.empty()) << "nothing is sent before the flush";
   EXPECT_TRUE(db().flush_announcements());
   EXPECT_FALSE(db().flush_announcements());
-  EXPECT_EQ(hear(*listener), (std::vector{3, 17, 63}));
+  EXPECT_EQ(hear(*listener), (std::vector{3, 17, 63, tables::worker::kChanged}));
 }
 
 TEST_F(Postgres, TellsNothingToThoseWhoShareTheDatabaseByAnotherSchema) {
@@ -173,7 +176,7 @@ TEST_F(Postgres, ReportsAllPartitionsWhenAListenerHasLostItsConnection) {
             .size(),
         1u);
   });
-  EXPECT_EQ(hear(*listener).size(), static_cast<std::size_t>(kPartitions));
+  EXPECT_EQ(hear(*listener).size(), kAll);
   EXPECT_EQ(listener->fd(), fd);
   db().announce(std::vector{5});
   db().flush_announcements();

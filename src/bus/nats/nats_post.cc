@@ -28,7 +28,10 @@ Courier::Answer answer_of(const NatsReply& reply) {
   }
   try {
     return {Told::receipt, read_receipt(reply.message.body())};
+  } catch (const Refused& error) {
+    return {Told::refused, {}, error.what()};
   } catch (const Error& error) {
+    if (error.code() == "VERSION_TOO_NEW") return {Told::refused, {}, error.what()};
     return {Told::silence, {}, error.what()};
   }
 }
@@ -128,7 +131,8 @@ void NatsLetterbox::take(const NatsMessage& message) {
       arrived_.push_back({std::move(*letter), std::string(message.reply())});
     else link_.publish(std::string(message.reply()), {}, knowledge_text(handlers_.answer(std::get<Inquiry>(read))));
   } catch (const Error& error) {
-    // Cut short on its way, or of a version that is not known here: whoever sent it sends it again.
+    // Cut short on its way, or for a newer reader, which is said: whoever sent it sends it again.
+    if (error.code() == "VERSION_TOO_NEW") link_.publish(std::string(message.reply()), {}, refusal_text(error.what()));
     env_.observer.log(Observer::Level::warn, "something came by the post that cannot be read",
                       "\"tag\":\"[Outbox]\",\"error\":" + to_json(std::string(error.what())));
   }

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "bus/letter_text.h"
 #include "bus/nats/nats_fixture.h"
 
 namespace skald::test {
@@ -64,6 +65,7 @@ class NatsPostTest : public ::testing::Test, protected Scene {
   std::vector<std::string> landed;
   int rounds = 0;
   NatsCourier courier{env, at(url)};
+  NatsLink* newer_link_ = nullptr;  // of a test's own peer
 };
 
 TEST_F(NatsPostTest, ALetterIsAnsweredByWhoHasItsPartition) {
@@ -129,6 +131,60 @@ TEST_F(NatsPostTest, AnEventThatTheServerDoesNotTakeIsToldOfAndNotLost) {
   const auto answer = send(letter("large", "\"" + std::string(2'000'000, 'x') + "\""), box.get());
   EXPECT_EQ(answer.kind, Kind::refused);
   EXPECT_THAT(answer.why, ::testing::HasSubstr("max_payload"));
+}
+
+TEST_F(NatsPostTest, ASenderThatIsTooNewHearsWhyAndNothingIsLanded) {
+  const auto box = letterbox();
+  send(letter("e1"), box.get());
+  NatsLink newer(env, at(url), {.up = [] {}, .down = [] {}});
+  std::string text = letter_text(letter("e2"));
+  text.insert(1, R"("least":2,)");
+  std::optional<NatsReply> reply;
+  bool sent = false;
+  while (!reply) {
+    if (!sent && newer.is_up())
+      sent = newer.request(post_subject(service, partition_of("k")), {}, text, 1h,
+                           [&](NatsReply got) { reply = std::move(got); }) == NatsLink::Sent::yes;
+    newer.poll(1ms, {});
+    box->poll(1ms);
+  }
+  try {
+    read_receipt(reply->message.body());
+    ADD_FAILURE() << "it is a receipt";
+  } catch (const Refused& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("upgrade this program"));
+  }
+  EXPECT_THAT(landed, ElementsAre("e1"));
+}
+
+// A receiver of a later version, by hand: what it answers is understood, or is no receipt.
+TEST_F(NatsPostTest, AReceiverOfALaterVersionIsUnderstoodUnlessItSaysThatItCannotBe) {
+  std::string answer;
+  NatsLink newer(
+      env, at(url),
+      {.up = [] {},
+       .down = [] {},
+       .message = [&](const NatsMessage& message) { newer_link_->publish(std::string(message.reply()), {}, answer); }});
+  newer_link_ = &newer;
+  while (!newer.is_up()) newer.poll(1ms, {});
+  ASSERT_TRUE(newer.subscribe(post_subject(service, partition_of("k"))));
+  const auto told = [&](std::string_view members) {
+    answer =
+        R"({"post":2,"receipt":"landed","last":1,"chain":"","former":"","ids":["e1"],)" + std::string(members) + "}";
+    for (;;) {
+      std::optional<Courier::Answer> got;
+      courier.send(service, letter("e1"), [&](Courier::Answer one) { got = std::move(one); });
+      while (!got) {
+        courier.poll(1ms);
+        newer.poll(1ms, {});
+      }
+      if (got->kind != Kind::nobody) return *got;
+    }
+  };
+  EXPECT_THAT(told(R"("least":1,"signature":{"by":7})").receipt.ids, ElementsAre("e1"));
+  const auto refused = told(R"("least":2)");
+  EXPECT_EQ(refused.kind, Kind::refused);
+  EXPECT_THAT(refused.why, ::testing::HasSubstr("needs a reader that knows version 2"));
 }
 
 TEST_F(NatsPostTest, WithoutAServerTheAnswerIsNobodyAtOnce) {

@@ -9,7 +9,8 @@ namespace {
 Partitions set_of(std::span<const int> partitions) {
   Partitions out;
   for (const int partition : partitions)
-    if (partition >= 0 && partition < kPartitions) out.set(static_cast<std::size_t>(partition));
+    if (partition >= 0 && static_cast<std::size_t>(partition) < out.size())
+      out.set(static_cast<std::size_t>(partition));
   return out;
 }
 

@@ -12,6 +12,7 @@
 
 #include "skald/database.h"
 #include "store/postgres/connection.h"
+#include "store/tables/worker.h"
 
 namespace skald::postgres {
 
@@ -19,7 +20,8 @@ namespace skald::postgres {
 // the schema that the session works in, however that was set.
 #define SKALD_CHANNEL "'skald_' || hashtextextended(COALESCE(current_schema(), ''), 0)"
 inline constexpr std::string_view kNotify = "SELECT pg_notify(" SKALD_CHANNEL ", $1)";
-using Partitions = std::bitset<kPartitions>;
+// And, as one more, that workers have come or gone.
+using Partitions = std::bitset<tables::worker::kChanged + 1>;
 
 // "3,17" and back; what is no partition is left out.
 std::string write_partitions(const Partitions& partitions);

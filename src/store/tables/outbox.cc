@@ -201,6 +201,15 @@ void claim(Transaction& tx, std::span<const std::string> ids, std::string_view w
         id, worker, tx.now());
 }
 
+void release_claimed(Transaction& tx, std::string_view worker, std::span<const std::int64_t> partitions) {
+  for (const std::int64_t partition : partitions)
+    tx.enqueue(
+        "UPDATE skald_outbox SET status = CASE WHEN attempts > 1 THEN 2 ELSE 0 END, attempts = attempts - 1, "
+        "next_retry_at = $3, updated_at = $3, version = version + 1 WHERE partition = $1 AND live = 1 AND status = 1 "
+        "AND locked_by = $2",
+        partition, worker, tx.now());
+}
+
 void complete(Transaction& tx, std::span<const Completion> done, std::string_view worker, bool attempt_counted) {
   if (done.empty()) return;
   const int begun = attempt_counted ? 0 : 1;

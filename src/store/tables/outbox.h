@@ -95,6 +95,9 @@ void complete_offered(Transaction& tx, std::string_view worker, const Position& 
 // PROCESSING under `worker`; the attempt counts from here on.
 void claim(Transaction& tx, std::span<const std::string> ids, std::string_view worker);
 
+// What `worker` has claimed in these partitions of its own and not ended: as it was before the claim. It is no death.
+void release_claimed(Transaction& tx, std::string_view worker, std::span<const std::int64_t> partitions);
+
 struct Completion {
   std::string id;
   Duration took{};

@@ -4,6 +4,13 @@
 
 namespace skald::tables::partition {
 
+std::vector<int> ids_in(std::uint64_t bits) {
+  std::vector<int> out;
+  for (int i = 0; i < kPartitions; ++i)
+    if ((bits >> i & 1) != 0) out.push_back(i);
+  return out;
+}
+
 std::vector<Ownership> all(Transaction& tx) {
   const Rows rows = tx.query("SELECT id, owner, fence FROM skald_partition ORDER BY id");
   std::vector<Ownership> out;
@@ -30,6 +37,15 @@ void release(Transaction& tx, const Ownership& owned) {
 
 void release_all(Transaction& tx, std::string_view worker) {
   tx.enqueue("UPDATE skald_partition SET owner = NULL WHERE owner = $1", worker);
+}
+
+std::vector<std::int64_t> hold_all(Transaction& tx, std::string_view worker) {
+  constexpr std::string_view looked_at = "SELECT id FROM skald_partition WHERE owner = $1 ORDER BY id";
+  constexpr std::string_view locked = "SELECT id FROM skald_partition WHERE owner = $1 ORDER BY id FOR UPDATE";
+  const Rows rows = tx.query(tx.on(Dialect::postgres) ? locked : looked_at, worker);
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(rows.get<std::int64_t>(i, 0));
+  return out;
 }
 
 std::vector<int> check(Transaction& tx, std::string_view worker, std::span<const Ownership> owned) {

@@ -16,6 +16,9 @@ struct Ownership {
   std::int64_t fence = 0;
 };
 
+// Of a bit each.
+std::vector<int> ids_in(std::uint64_t bits);
+
 std::vector<Ownership> all(Transaction& tx);
 
 // Takes a partition that still has this owner and fence: the new fence, or
@@ -27,6 +30,9 @@ void release(Transaction& tx, const Ownership& owned);
 
 // Gives back everything of a worker, also what it took without getting to know it.
 void release_all(Transaction& tx, std::string_view worker);
+
+// What a worker owns, locked until the end of the transaction.
+std::vector<std::int64_t> hold_all(Transaction& tx, std::string_view worker);
 
 // Checks and locks (shared) that `owned` still holds, until the end of the
 // transaction. The ids that do.

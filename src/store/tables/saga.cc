@@ -166,6 +166,12 @@ void release_all(Transaction& tx, std::string_view owner, bool died) {
       owner, tx.now(), died ? 1 : 0);
 }
 
+void release(Transaction& tx, std::string_view owner, std::span<const std::string> ids) {
+  for (const std::string& id : ids)
+    tx.enqueue("UPDATE skald_saga SET owner = NULL, wake_at = $3 WHERE id = $1 AND owner = $2 AND " SKALD_STILL_LIVE,
+               id, owner, tx.now());
+}
+
 void release_others(Transaction& tx, std::string_view owner, std::span<const std::string> kept) {
   constexpr std::string_view postgres =
       "UPDATE skald_saga SET owner = NULL, wake_at = $2 WHERE owner = $1 AND live = 1 AND id <> ALL($3)";

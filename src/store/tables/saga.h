@@ -59,6 +59,8 @@ void wake(Transaction& tx, std::span<const std::string> ids);
 
 // The sagas of a worker that is gone: unowned and due. `died`: counts as a take-over.
 void release_all(Transaction& tx, std::string_view owner, bool died);
+// These of `owner`: unowned and due. No take-over.
+void release(Transaction& tx, std::string_view owner, std::span<const std::string> ids);
 // Those of `owner` that are not in `kept`: unowned and due.
 void release_others(Transaction& tx, std::string_view owner, std::span<const std::string> kept);
 // Those that a worker took which was already gone: it had not noticed yet.

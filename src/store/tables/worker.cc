@@ -95,6 +95,15 @@ std::vector<Worker> all(Transaction& tx) {
   return out;
 }
 
+void end_other_sessions(Transaction& tx, std::string_view sessions) {
+  if (!tx.on(Dialect::postgres)) return;
+  tx.query(
+      "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a JOIN json_array_elements($1::json) s ON a.pid = "
+      "(s->>'pid')::bigint AND (extract(epoch FROM a.backend_start) * 1000000)::bigint::text = s->>'started' WHERE "
+      "a.pid <> pg_backend_pid()",
+      sessions);
+}
+
 Pulse beat(Database& db, std::string_view id, std::string_view sessions, std::uint64_t owned,
            std::span<const subscriber::Row> known) {
   Rows rows;

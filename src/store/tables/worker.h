@@ -11,6 +11,10 @@
 
 namespace skald::tables::worker {
 
+// Announced (Database::announce) like a partition: a worker has come or gone, or a partition is nobody's. Who hears it
+// beats at once. Programs before it do not know the number, and pass over it.
+inline constexpr int kChanged = kPartitions;
+
 struct Worker {
   std::string id, host;
   std::int64_t pid = 0;
@@ -29,6 +33,8 @@ bool remove_silent(Transaction& tx, std::string_view id, std::int64_t beat);
 // that is gone would be nobody's to take over.
 bool hold(Transaction& tx, std::string_view id);
 std::vector<Worker> all(Transaction& tx);
+// Of these sessions (as in a row), but for this transaction's own: the server ends them soon. Nothing on SQLite.
+void end_other_sessions(Transaction& tx, std::string_view sessions);
 
 // One statement and one transaction: counts the beat up and sees the others, the partitions, which of one's own have
 // something live or owed, and the subscribers.
