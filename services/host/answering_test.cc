@@ -251,7 +251,7 @@ TEST_F(AnsweringTest, AnAskerOfALaterVersionIsAnsweredUnlessItSaysThatItCannotBe
   const auto answer_to = [&](const std::string& members) {
     const std::string call = http::write_call(request_of("GET", "/who"), "");
     std::string told;
-    newer.request(ask_subject("course"), "{" + members + call.substr(call.find(',')), 1h,
+    newer.request(ask_subject("course"), "{" + members + "," + call.substr(1), 1h,
                   [&](const NatsRequester::Answer& answer) {
                     try {
                       told = http::read_answer(answer.body()).body;

@@ -114,24 +114,6 @@ void Relay::follow_membership() {
   if (alone_ && !in_hand_.contains(alone_->id)) end_alone();
 }
 
-void Relay::find_outlets() {
-  outlets_.emplace();
-  for (Bus* bus : routing_.buses()) outlets_->push_back({.bus = bus});
-}
-
-// What waited for a bus is looked at again when it is ready.
-void Relay::follow_buses() {
-  bool came = false;
-  for (Outlet& outlet : *outlets_) {
-    const bool ready = outlet.bus->is_ready();
-    came |= ready && !outlet.was_ready;
-    outlet.was_ready = ready;
-  }
-  if (!came) return;
-  for (auto& [partition, lane] : lanes_)
-    if (std::exchange(lane.wants_bus, false)) lane.want_pass();
-}
-
 void Relay::follow_suspicion() {
   const std::uint64_t suspected = suspected_.exchange(0);
   if (suspected == 0) return;

@@ -56,6 +56,24 @@ bool Relay::run_consumers(const Entry& entry) {
   return true;
 }
 
+void Relay::find_outlets() {
+  outlets_.emplace();
+  for (Bus* bus : routing_.buses()) outlets_->push_back({.bus = bus});
+}
+
+// What waited for a bus is looked at again when it is ready.
+void Relay::follow_buses() {
+  bool came = false;
+  for (Outlet& outlet : *outlets_) {
+    const bool ready = outlet.bus->is_ready();
+    came |= ready && !outlet.was_ready;
+    outlet.was_ready = ready;
+  }
+  if (!came) return;
+  for (auto& [partition, lane] : lanes_)
+    if (std::exchange(lane.wants_bus, false)) lane.want_pass();
+}
+
 void Relay::send(const Entry& entry) {
   const Instant begun = env_.clock.steady();
   if (alone_ && alone_->id == entry.id) alone_->until = begun + tables::blame::alone_for(entry.crashes);

@@ -9,6 +9,7 @@
 #include "fault_proxy/postgres_address.h"
 #include "interleave/planted.h"
 #include "skald/database.h"
+#include "store/tables/worker.h"
 #include "support/test_database.h"
 
 namespace skald::test {
@@ -242,17 +243,18 @@ std::size_t hear(Listener& listener) {
   return 0;
 }
 
-TEST_F(StoreThroughProxy, AListenerComesBackAfterACutAndReportsAllPartitions) {
+TEST_F(StoreThroughProxy, AListenerComesBackAfterACutAndReportsAllPartitionsAndThatWorkersMayHaveChanged) {
+  constexpr std::size_t kAll = tables::worker::kChanged + 1;
   const auto listener = db->listen();
-  EXPECT_EQ(hear(*listener), static_cast<std::size_t>(kPartitions));
+  EXPECT_EQ(hear(*listener), kAll);
   proxy.cut_all();
-  EXPECT_EQ(hear(*listener), static_cast<std::size_t>(kPartitions));
+  EXPECT_EQ(hear(*listener), kAll);
   proxy.refuse(true);
   proxy.cut_all();
   const int before = proxy.connections();
   while (proxy.connections() < before + 2) EXPECT_TRUE(listener->drain().partitions.empty());
   proxy.refuse(false);
-  EXPECT_EQ(hear(*listener), static_cast<std::size_t>(kPartitions));
+  EXPECT_EQ(hear(*listener), kAll);
   direct->announce(std::vector{5});
   direct->flush_announcements();
   EXPECT_EQ(hear(*listener), 1u);
