@@ -33,7 +33,7 @@ HEADERS = {
     "entry": "base", "text": "base", "controls": "base", "secret_mask": "base",
     "env": "env", "process": "process", "id": "env", "trace": "env",
     "database": "store", "typed_rows": "store", "checklist": "store", "conditions": "base",
-    "bus": "bus", "post": "bus", "subscriber": "base",
+    "bus": "bus", "post": "bus", "subscriber": "base", "nats": "bus", "jetstream": "bus",
     "dead_letter": "dead_letter",
     "outbox": "outbox",
     "observe": "observe",

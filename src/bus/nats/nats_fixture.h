@@ -6,12 +6,16 @@
 #include <nats/nats.h>
 
 #include <atomic>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <functional>
 #include <list>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
+#include "bus/nats/jetstream_api.h"
 #include "support/nats_server.h"
 
 namespace skald::test {
@@ -70,12 +74,62 @@ class NatsPeer {
     connection_ = nullptr;
   }
 
-  void publish(const std::string& subject, const std::string& body, const char* reply = nullptr) {
+  void publish(const std::string& subject, const std::string& body, const char* reply = nullptr,
+               const char* id = nullptr) {
     natsMsg* message = nullptr;
     check(natsMsg_Create(&message, subject.c_str(), reply, body.data(), static_cast<int>(body.size())));
+    if (id != nullptr) check(natsMsgHeader_Set(message, "Nats-Msg-Id", id));
     check(natsConnection_PublishMsg(connection_, message));
     natsMsg_Destroy(message);
     check(natsConnection_Flush(connection_));
+  }
+
+  // The answer of JetStream's API, as it is.
+  boost::json::object ask(const std::string& subject, const std::string& body = {}) {
+    natsMsg* reply = nullptr;
+    check(natsConnection_Request(&reply, connection_, ("$JS.API." + subject).c_str(), body.data(),
+                                 static_cast<int>(body.size()), 5000));
+    const auto parsed = boost::json::parse(
+        std::string_view(natsMsg_GetData(reply), static_cast<std::size_t>(natsMsg_GetDataLength(reply))));
+    natsMsg_Destroy(reply);
+    return parsed.as_object();
+  }
+  boost::json::object do_it(const std::string& subject, const std::string& body = {}) {
+    auto answer = ask(subject, body);
+    if (answer.contains("error")) throw std::runtime_error(boost::json::serialize(answer));
+    return answer;
+  }
+
+  // `more` is put into the configuration ("\"max_msgs\":5").
+  void make_stream(const std::string& name, const std::string& subjects, const std::string& more = {}) {
+    do_it("STREAM.CREATE." + name, "{\"name\":\"" + name + "\",\"num_replicas\":1,\"subjects\":[\"" + subjects + "\"]" +
+                                       (more.find("\"storage\"") == more.npos ? ",\"storage\":\"file\"" : "") +
+                                       (more.empty() ? "" : "," + more) + "}");
+  }
+
+  struct Stored {
+    std::string subject, id, body;
+  };
+  // What a stream has, oldest first.
+  std::vector<Stored> stored(const std::string& stream) {
+    std::vector<Stored> out;
+    const auto info = do_it("STREAM.INFO." + stream);
+    for (auto at = number_in(info, {"state", "first_seq"}); at <= number_in(info, {"state", "last_seq"}); ++at) {
+      const auto answer = ask("STREAM.MSG.GET." + stream, "{\"seq\":" + std::to_string(at) + "}");
+      if (answer.contains("error")) continue;
+      const std::string headers = base64_decode(text_in(answer, {"message", "hdrs"})), mark = "Nats-Msg-Id: ";
+      const std::size_t id = headers.find(mark);
+      out.push_back(
+          {text_in(answer, {"message", "subject"}),
+           id == headers.npos ? "" : headers.substr(id + mark.size(), headers.find("\r\n", id) - id - mark.size()),
+           base64_decode(text_in(answer, {"message", "data"}))});
+    }
+    return out;
+  }
+  std::vector<std::string> stored_ids(const std::string& stream) {
+    std::vector<std::string> out;
+    for (const Stored& one : stored(stream)) out.push_back(one.id);
+    return out;
   }
 
   // `handler` runs on a thread of the library.
