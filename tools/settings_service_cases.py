@@ -88,7 +88,7 @@ def booking_event_tries(given):
     server = given.serve(services=ALL_OF_BOOKING)
     booked(server, offer_slot(server))
     event = server.get("/api/outbox?service=booking&type=slot.reserve")["items"][0]["id"]
-    return server.get(f"/api/outbox/{event}?service=booking")["maxRetries"] == 8
+    return server.get(f"/api/outbox/{event}?service=course")["maxRetries"] == 8
 
 
 @case("booking.refund_last_day", 30)

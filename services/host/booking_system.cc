@@ -1,86 +1,61 @@
 #include "host/booking_system.h"
 
-#include <algorithm>
-#include <set>
-
-#include "bus/nats/nats_bus.h"
-#include "bus/nats/nats_inlet.h"
+#include "bus/nats/nats_post.h"
 #include "course/course.h"
 #include "golf/ways.h"
 #include "notify/notify.h"
+#include "runtime/local_post.h"
 #include "runtime/wakeup.h"
 
 namespace skald::host {
 namespace {
 
-// Everything that `from` emits comes; what is for others is left alone.
-std::unique_ptr<Inlet> inlet_from(Env env, const NatsOptions& server, std::string_view from, Unit& to,
-                                  const Landing& land) {
-  NatsInletOptions options;
-  options.connection = server;
-  options.connection.name = to.service;
-  options.service = to.service;
-  options.topic = from;
-  const auto land_ours = [&to, from, land](std::span<const Message> messages) {
-    std::vector<Message> ours;
-    for (const Message& message : messages)
-      if (std::ranges::any_of(golf::kWays, [&](const golf::Way& way) {
-            return way.from == from && way.to == to.service && way.type == message.event.type;
-          }))
-        ours.push_back(message);
-    land(to, ours);
-  };
-  return std::make_unique<NatsInlet>(env, options, land_ours,
-                                     [&to](std::string_view subject, std::string_view bytes, std::string_view why) {
-                                       to.engine->set_aside(subject, bytes, why);
-                                     });
+// Services subscribe from the beginning: of what a version before this one gave to a broker nobody knows whether it
+// arrived. It is sent once more, and its receivers know it again by its id.
+void subscribe_those_who_want(Unit& unit) {
+  std::map<std::string_view, Subscriber> subscribers;
+  for (const golf::Way& way : golf::kWays) {
+    if (way.from != unit.service) continue;
+    Subscriber& one = subscribers[way.to];
+    one.name = way.to;
+    one.types.emplace_back(way.type);
+    one.from = Subscriber::From::beginning;
+  }
+  for (auto& [name, subscriber] : subscribers) unit.engine->subscriber(std::move(subscriber));
 }
 
-std::unique_ptr<Bus> outlet_of(Env env, const NatsOptions& server, const Unit& unit) {
-  NatsBusOptions options;
-  options.connection = server;
-  options.connection.name = unit.service;
-  options.stream.topic = unit.service;
-  return std::make_unique<NatsBus>(env, options);
+void connect(Unit& unit, std::unique_ptr<Courier> courier, std::unique_ptr<Inlet> letterbox) {
+  unit.courier = std::move(courier);
+  unit.letterbox = std::move(letterbox);
+  unit.engine->post(*unit.courier);
+  unit.engine->receive(*unit.letterbox);
+  subscribe_those_who_want(unit);
+}
+
+NatsOptions connection_of(const Unit& unit, NatsOptions server) {
+  server.name = unit.service;
+  return server;
 }
 
 }  // namespace
 
-void each_way(const BookingUnits& units,
-              const std::function<void(Unit* from, const std::string& type, Unit* to)>& carry) {
-  const auto unit = [&units](std::string_view service) {
-    return service == "booking" ? units.booking : service == "course" ? units.course : units.notify;
-  };
-  for (const golf::Way& way : golf::kWays) carry(unit(way.from), std::string(way.type), unit(way.to));
+PostHandlers take_by_engine(Unit& unit) {
+  return {.accept = [&unit](std::span<const Letter> letters) { return unit.engine->accept(letters); },
+          .answer = [&unit](const Inquiry& inquiry) { return unit.engine->answer(inquiry); }};
 }
 
-void land_in_engine(Unit& to, std::span<const Message> messages) { to.engine->land(messages); }
-
-void connect_in_process(const BookingUnits& units, const Landing& land, int tries) {
-  each_way(units, [&land, tries](Unit* from, const std::string& type, Unit* to) {
-    from->engine->route({.type = type, .bus = from->bus.get(), .retries_max = tries - 1});
-    from->bus->subscribe(type, [to, land](std::span<const Message> messages) {
-      land(*to, messages);
-      return Outcome::ok();
-    });
-  });
+void connect_in_process(const BookingUnits& units, const Taking& taking) {
+  runtime::LocalPost post;
+  for (Unit* unit : {units.booking, units.course, units.notify})
+    connect(*unit, post.courier(), post.letterbox(unit->service, taking(*unit)));
 }
 
-void connect_by_nats(Env env, const BookingUnits& units, const NatsOptions& server, const Landing& land, int tries) {
-  each_way(units, [&](Unit* from, const std::string& type, Unit*) {
-    if (from == nullptr) return;
-    if (!from->outlet) from->outlet = outlet_of(env, server, *from);
-    from->engine->route({.type = type, .bus = from->outlet.get(), .retries_max = tries - 1});
-  });
-  for (Unit* to : {units.booking, units.course, units.notify}) {
-    if (to == nullptr) continue;
-    std::set<std::string_view> sources;
-    for (const golf::Way& way : golf::kWays)
-      if (way.to == to->service) sources.insert(way.from);
-    for (const std::string_view from : sources) {
-      to->inlets.push_back(inlet_from(env, server, from, *to, land));
-      to->engine->receive(*to->inlets.back());
-    }
+void connect_by_nats(Env env, const BookingUnits& units, const NatsOptions& server, const Taking& taking) {
+  for (Unit* unit : {units.booking, units.course, units.notify}) {
+    if (unit == nullptr) continue;
+    const NatsOptions connection = connection_of(*unit, server);
+    connect(*unit, std::make_unique<NatsCourier>(env, connection),
+            std::make_unique<NatsLetterbox>(env, connection, unit->service, taking(*unit)));
   }
 }
 

@@ -1,5 +1,4 @@
-// The booking system: course, booking and notify, each on an engine of its own, and what
-// goes between them.
+// The booking system: course, booking and notify, each on an engine of its own, and the post between them.
 #pragma once
 
 #include "booking/booking.h"
@@ -14,24 +13,16 @@ struct BookingUnits {
   Unit *booking = nullptr, *course = nullptr, *notify = nullptr;
 };
 
-// Calls `carry` for each type of event that goes from one unit to another; null: to or from
-// another process.
-void each_way(const BookingUnits& units,
-              const std::function<void(Unit* from, const std::string& type, Unit* to)>& carry);
+// What takes a unit's letters in and answers questions about them: its engine, unless a test stands in front of it.
+using Taking = std::function<PostHandlers(Unit& unit)>;
+PostHandlers take_by_engine(Unit& unit);
 
-// Takes events in at a unit.
-using Landing = std::function<void(Unit& to, std::span<const Message> messages)>;
-void land_in_engine(Unit& to, std::span<const Message> messages);
+// Letters go from engine to engine within this process. All units are here.
+void connect_in_process(const BookingUnits& units, const Taking& taking = take_by_engine);
 
-inline constexpr int kEventTries = 5;  // in all, unless it is set
-
-// Carries events over the units' buses, within this process. All of them are here.
-void connect_in_process(const BookingUnits& units, const Landing& land = land_in_engine, int tries = kEventTries);
-
-// Carries all events over NATS, also those between units of this process: on a stream for each
-// service that emits. Invalid (NATS_…, RETENTION_TOO_SHORT) for settings that cannot work.
+// Letters go over NATS, also between units of this process. Invalid (NATS_…) for settings that cannot work.
 void connect_by_nats(Env env, const BookingUnits& units, const NatsOptions& server,
-                     const Landing& land = land_in_engine, int tries = kEventTries);
+                     const Taking& taking = take_by_engine);
 
 struct BookingSurroundings {
   booking::Options booking = {};   // but for `ask` where course is in this process

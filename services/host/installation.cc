@@ -28,6 +28,8 @@ EngineOptions engine_options(const cli::Settings& settings, Installation::Purpos
   EngineOptions out;
   const std::string own(part == Part::donation ? "" : "-" + std::string(enum_name(part)));
   if (part != Part::donation) out.outbox.source = "/" + std::string(enum_name(part));
+  if (part == Part::booking || part == Part::course || part == Part::notify)
+    out.outbox.landed_retries_max = static_cast<int>(settings.integer("booking.event_tries")) - 1;
   out.outbox.batch = static_cast<std::size_t>(settings.integer("outbox.batch"));
   out.outbox.retries_max = static_cast<int>(settings.integer("outbox.retries_max"));
   out.outbox.backoff_first = settings.duration("outbox.backoff_first");
@@ -187,7 +189,6 @@ Unit& Installation::add_unit(Env env, const cli::Settings& settings, Purpose pur
   auto unit = std::make_unique<Unit>();
   unit->service = std::move(service);
   unit->database = open_database(env, settings, part);
-  unit->bus = std::make_unique<InProcessBus>();
   unit->engine = std::make_unique<Engine>(env, *unit->database, engine_options(settings, purpose, part, alerts_.get()));
   http::migrate_api_keys(*unit->database);
   unit->engine->add_job({"skald.api-keys", 5min, [db = unit->database.get()] {
@@ -272,9 +273,8 @@ void Installation::add_booking(Env env, const cli::Settings& settings, Purpose p
     return wants(settings, name) ? &add_unit(env, settings, purpose, part, name) : nullptr;
   };
   const BookingUnits units{.booking = unit(Part::booking), .course = unit(Part::course), .notify = unit(Part::notify)};
-  const int tries = static_cast<int>(settings.integer("booking.event_tries"));
-  if (uses_nats(settings)) as_set([&] { connect_by_nats(env, units, nats_options(settings), land_in_engine, tries); });
-  else connect_in_process(units, land_in_engine, tries);
+  if (uses_nats(settings)) as_set([&] { connect_by_nats(env, units, nats_options(settings)); });
+  else connect_in_process(units);
   const std::string& url = settings.text("booking.webhook");
   if (!url.empty() && units.notify != nullptr) {
     WebhookOptions options = webhook_options(settings, url, "booking.webhook_secret");

@@ -70,7 +70,7 @@ constexpr Setting kSettings[] = {
     {"booking.timeout", Kind::duration, "60s", "how long a booking may wait for its seats", 1, 86'400},
     {"booking.lock_tries", Kind::integer, "3", "tries in all to take seats of a slot that others change meanwhile", 1,
      100},
-    {"booking.event_tries", Kind::integer, "5", "tries in all to bring an event to another service of booking", 1, 100},
+    {"booking.event_tries", Kind::integer, "5", "tries in all of a service of booking to handle an event of another one", 1, 100},
     {"booking.refund_last_day", Kind::integer, "0", "percent paid back to who cancels in the last 24 hours", 0, 100},
     {"booking.charge_max", Kind::integer, "0", "minor units above which a charge is declined; 0: none is", 0,
      1'000'000'000'000},

@@ -235,6 +235,47 @@ TEST_P(SenderTest, ANewSubscriberMayHaveWhatIsStillKept) {
   EXPECT_THAT(there_->handled, ElementsAre("e1"));
 }
 
+// A version before this one gave it to a broker, and nobody knows what that has lost since.
+TEST_P(SenderTest, WhatAnEarlierProgramCountedAsDeliveredIsSentOnceMoreAndKnownAgain) {
+  emit("e1");
+  deliver_all();
+  emit("e2", "k", "order.cancelled");
+  deliver_all();
+  here_->db().write("unsubscribe", [](Transaction& tx) { tables::subscriber::remove(tx, "there"); });
+  here_->change("UPDATE skald_outbox SET status = 3, live = 0, owed = NULL, proof = ''");
+  there_->change("DELETE FROM skald_outbox WHERE id = 'e2'");  // lost on its way
+  there_->change("DELETE FROM skald_inbox WHERE event_id = 'e2'");
+  there_->handled.clear();
+  here_->db().write("subscribe", [](Transaction& tx) {
+    tables::subscriber::put(tx, {.name = "there", .types = {"order.*"}, .from = Subscriber::From::beginning});
+  });
+  EXPECT_EQ(owed(), 2);
+  begin_sender();
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e2"));
+  EXPECT_EQ(owed(), 0);
+}
+
+TEST_P(SenderTest, AReceiverThatIsAwayForLongerThanAnyRetentionGetsEachEventOnceAndInOrder) {
+  std::vector<std::string> all;
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      all.push_back("e" + std::to_string(1000 + 100 * round + i));
+      emit(all.back());
+    }
+    run();
+    while (!courier_.sent.empty()) take_sent().answered({Kind::nobody});
+    begin_sender();  // another process, each round
+    here_->change("UPDATE skald_outbox SET created_at = 0, updated_at = 0");
+    here_->db().write("forget", [this](Transaction& tx) {
+      EXPECT_EQ(tables::outbox::forget_completed(tx, tx.now() - here_->options_.retention, 10'000), 0);
+    });
+  }
+  deliver_all();
+  EXPECT_EQ(there_->handled, all);
+  EXPECT_EQ(owed(), 0);
+}
+
 TEST_P(SenderTest, ASubscriberThatIsRemovedIsOwedNothingAndOneOfItsNameGoesOnWithTheNumbers) {
   emit("e1");
   deliver_all();

@@ -93,8 +93,6 @@ TEST_F(BookingProcesses, SettingsThatContradictEachOtherAreRefusedAndSecretsNotS
     return result.err;
   };
   EXPECT_NE(refused({"--bus", "carrier-pigeon:"}).find("bus must be memory:, or nats://"), std::string::npos);
-  EXPECT_NE(refused({"--bus", nats_.url(), "--outbox-retention", "6d"}).find("raise outbox.retention to 168h"),
-            std::string::npos);
   EXPECT_NE(refused({"--bus", nats_.url(), "--nats-ca", "ca.pem"}).find("tls://"), std::string::npos);
   const std::string both = refused({"--bus", nats_.url(), "--nats-user", "ada"},
                                    {{"SKALD_NATS_PASSWORD", "hush-hush"}, {"SKALD_NATS_TOKEN", "hush-token"}});

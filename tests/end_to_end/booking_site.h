@@ -64,9 +64,11 @@ class BookingTest : public testing::TestWithParam<Deployment> {
   void settle();
   void expect_invariants();
 
-  // What arrives is not taken and comes again, as if the receivers' databases were away.
+  // Letters are not taken and come again, as if the receivers' databases were away.
   void refuse_arrivals(bool refused) { refusing_ = refused; }
-  // Events of that type stay with the test from now on.
+  // A handler of course throws for each reserve.
+  void fail_reserves(bool failing) { failing_ = failing; }
+  // Events of that type stay with the test from now on: their letters land without them.
   void hold(const std::string& type);
   std::vector<Message> held(const std::string& type, std::size_t at_least);
   // Lands what is held of that type, in order; it goes its way again.
@@ -83,9 +85,9 @@ class BookingTest : public testing::TestWithParam<Deployment> {
  private:
   void open(booking::Options options);
   void connect(const host::BookingUnits& all);
-  void take(host::Unit& to, std::span<const Message> messages);
+  std::vector<Receipt> take(host::Unit& to, std::span<const Letter> letters);
+  void keep_what_is_held(Letter& letter);
   bool is_quiet();
-  bool is_quiet_on_nats();
   std::array<host::Unit*, 3> units() { return {&booking_, &course_, &notify_}; }
   void open(host::Unit& unit, const std::string& name);
   void close();
@@ -97,7 +99,7 @@ class BookingTest : public testing::TestWithParam<Deployment> {
   };
   TemporaryFolder folder_;
   std::map<std::string, std::unique_ptr<ScratchPostgres>> servers_;
-  std::atomic<bool> refusing_ = false;
+  std::atomic<bool> refusing_ = false, failing_ = false;
   std::mutex mutex_;  // guards ways_
   std::map<std::string, Way> ways_;
 };

@@ -72,16 +72,14 @@ TEST_P(BookingStory, IsItsCustomersAlone) {
 
 TEST_P(BookingStory, TellsStaffButNotCustomersWhatFailedInside) {
   const std::string slot_id = offer(4);
-  refuse_arrivals(true);
+  fail_reserves(true);
   const BookingView made = book(slot_id);
   const auto failed = [](const http::Story& told) {
     return std::ranges::any_of(told.lines, [](const auto& line) { return line.source == "outbox" && line.detail; });
   };
-  if (GetParam() != Deployment::distributed) {  // there NATS has them, and keeps them
-    until([&] { return failed(story(made.number)); }, "an attempt has failed");
-    EXPECT_FALSE(failed(story(made.number, customer("kim"))));
-  }
-  refuse_arrivals(false);
+  until([&] { return failed(story(made.number)); }, "an attempt has failed");
+  EXPECT_FALSE(failed(story(made.number, customer("kim"))));
+  fail_reserves(false);
   becomes(made.id, Status::CONFIRMED);
 }
 

@@ -81,7 +81,8 @@ void want(Transaction& tx, const Row& row, std::span<const std::string> types) {
 void owe_what_is_kept(Transaction& tx, const Row& row) {
   tx.execute(
       "UPDATE skald_outbox SET owed = COALESCE(owed, 0) | $1, status = CASE WHEN status = 3 THEN 0 ELSE status END "
-      "WHERE source = '' AND status <> 4 AND owed IS NOT NULL AND (" SKALD_OWED("skald_outbox.type") " & $1) <> 0",
+      "WHERE source = '' AND status <> 4 AND (owed IS NOT NULL OR status = 3) AND (" SKALD_OWED(
+          "skald_outbox.type") " & $1) <> 0",
       row.mask());
 }
 
