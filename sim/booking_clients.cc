@@ -3,6 +3,7 @@
 #include "booking/record.h"
 #include "booking/views.h"
 #include "golf/events.h"
+#include "sim/post_checks.h"
 #include "sim/signals.h"
 #include "store/tables/outbox.h"
 
@@ -195,20 +196,7 @@ void BookingClients::answer_again() {
 }
 
 bool BookingClients::replay_dead(Service service, BookingUnit& unit) {
-  std::vector<std::pair<std::string, std::string>> letters;
-  disks_.look(service, [&](Transaction& tx) {
-    const Rows dead = tx.query(
-        "SELECT d.id, o.key FROM skald_dead_letter d JOIN skald_outbox o ON o.id = d.id WHERE d.state = 'DEAD' "
-        "ORDER BY d.id");
-    for (std::size_t i = 0; i < dead.size(); ++i)
-      letters.emplace_back(dead.get<std::string>(i, 0), dead.get<std::string>(i, 1));
-  });
-  for (const auto& [id, key] : letters) {
-    unit.db().write("replay", [&](Transaction& tx) { unit.engine().replay(tx, id, "sim"); });
-    unit.engine().wake(key);
-    stage_.markers.hit(Marker::replayed);
-  }
-  return !letters.empty();
+  return sim::replay_dead(stage_, disks_.of(service), unit.db(), unit.engine());
 }
 
 void BookingClients::check_end() {

@@ -62,7 +62,6 @@ class BookingLedger {
   void check_told(const Story& story);
   void check_copy();
   void check_handling();
-  std::string lanes_apart();
   void mark(const Story& story);
 
   Stage& stage_;

@@ -67,7 +67,7 @@ BookingUnit::BookingUnit(Service service, Surroundings around)
       courier_(stage_, around.network, around.office, std::string(enum_name(service)), around.sends),
       routes_(env_, http::Authenticator(env_, std::nullopt), "sim"),
       engine_(env_, db_, engine_options(stage_.plan, service, around.alert)),
-      steps_(engine_) {
+      steps_(stage_, engine_, courier_) {
   http::migrate_api_keys(db_);
   watch_handling(service);
   install(service, around);
@@ -90,16 +90,13 @@ void BookingUnit::watch_handling(Service service) {
           {.name = "handling of " + std::string(way.type), .type = std::string(way.type), .handle = handle});
 }
 
-// What cannot be written down at its start keeps a service from coming up; so nothing fails here.
 void BookingUnit::subscribe(Service service) {
   std::map<std::string, std::vector<std::string>> types;
   for (const golf::Way& way : golf::kWays)
     if (way.from == enum_name(service)) types[std::string(way.to)].emplace_back(way.type);
   engine_.post(courier_);
   for (auto& [name, wanted] : types) engine_.subscriber({.name = name, .types = std::move(wanted)});
-  const Rates rates = std::exchange(stage_.plan.rates, {});
   steps_.subscribe();
-  stage_.plan.rates = rates;
 }
 
 void BookingUnit::install(Service service, const Surroundings& around) {
@@ -115,33 +112,9 @@ void BookingUnit::install(Service service, const Surroundings& around) {
   }
 }
 
-Duration BookingUnit::beat() {
-  try {
-    return steps_.beat();
-  } catch (const Error& error) {
-    stage_.trace.note(stage_.now(), {"  no beat:", error.code()});
-    return 100ms;
-  }
-}
-
-Duration BookingUnit::relay() {
-  const Duration again = steps_.relay();
-  relay_wake_seen_ = steps_.relay_woken();
-  return again;
-}
-
-Duration BookingUnit::post() {
-  const Duration again = steps_.post();
-  post_wake_seen_ = steps_.post_woken();
-  return again;
-}
-
 std::optional<Instant> BookingUnit::wants_relay() const {
-  return steps_.relay_woken() && !relay_wake_seen_ ? stage_.now() : bus_.next_answer();
-}
-
-std::optional<Instant> BookingUnit::wants_post() const {
-  return steps_.post_woken() && !post_wake_seen_ ? stage_.now() : courier_.next_answer();
+  const auto woken = steps_.wants_relay();
+  return woken ? woken : bus_.next_answer();
 }
 
 Request request_of(std::string method, std::string path, std::string body, std::string key) {

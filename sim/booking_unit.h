@@ -6,11 +6,11 @@
 #include <string>
 
 #include "http/router.h"
-#include "runtime/steps.h"
 #include "sim/customer_bus.h"
 #include "sim/faulty_database.h"
 #include "sim/sim_courier.h"
 #include "sim/stage.h"
+#include "sim/unit_steps.h"
 #include "skald/engine.h"
 
 namespace skald::sim {
@@ -46,18 +46,11 @@ class BookingUnit {
   };
   BookingUnit(Service service, Surroundings around);
 
-  // Each says when it wants to be called again.
-  Duration beat();
-  Duration relay();
-  Duration post();
-  Duration jobs() { return steps_.jobs(); }
   std::optional<Instant> wants_relay() const;
-  std::optional<Instant> wants_post() const;
 
   Response call(const Caller& caller, Request request) { return routes_.dispatch_as(caller, std::move(request)); }
   Engine& engine() { return engine_; }
-  runtime::Steps& steps() { return steps_; }
-  const runtime::Steps& steps() const { return steps_; }
+  UnitSteps& steps() { return steps_; }
   FaultyDatabase& db() { return db_; }
   bool idle() const { return steps_.relay_idle() && bus_.in_flight() == 0; }
 
@@ -75,9 +68,7 @@ class BookingUnit {
   SimCourier courier_;
   http::Routes routes_;
   Engine engine_;
-  runtime::Steps steps_;
-  // Who was woken and could not go on comes again by itself.
-  bool relay_wake_seen_ = false, post_wake_seen_ = false;
+  UnitSteps steps_;
 };
 
 // Requests, as clients write them.

@@ -42,19 +42,19 @@ void BookingWorld::add_machine(Service service) {
     start(index);
     return Duration::zero();
   });
-  part("beat", Actor::Kind::beat, [this, index] { return unit(index).beat(); });
+  part("beat", Actor::Kind::beat, [this, index] { return unit(index).steps().beat(); });
   part(
       "relay", Actor::Kind::part,
       [this, index] {
-        const Duration again = unit(index).relay();
+        const Duration again = unit(index).steps().relay();
         stop_if_drained(index);
         return again;
       },
       [this, index] { return unit(index).wants_relay(); });
   part(
-      "post", Actor::Kind::part, [this, index] { return unit(index).post(); },
-      [this, index] { return unit(index).wants_post(); });
-  part("jobs", Actor::Kind::part, [this, index] { return unit(index).jobs(); });
+      "post", Actor::Kind::part, [this, index] { return unit(index).steps().post(); },
+      [this, index] { return unit(index).steps().wants_post(); });
+  part("jobs", Actor::Kind::part, [this, index] { return unit(index).steps().jobs(); });
 }
 
 void BookingWorld::add_outside() {

@@ -9,7 +9,8 @@ struct Place {
   std::string_view name;
   std::optional<Workload> only = {};
   bool between_workers = false;   // needs several processes on one database
-  bool by_bus = false;            // needs another service
+  bool by_bus = false;            // needs a bus
+  bool by_post = false;           // needs letters
 };
 
 constexpr Place kPlaces[] = {
@@ -115,22 +116,27 @@ constexpr Place kPlaces[] = {
     {"attended or not", Workload::booking},
     {"copy was stale", Workload::booking},
     {"request repeated", Workload::booking},
-    {"service cut off", Workload::booking},
-    {"letter lost", Workload::booking},
-    {"letter doubled", Workload::booking},
-    {"letter late", Workload::booking},
-    {"letter behind newer ones of its lane", Workload::booking},
-    {"letter or question cut short", Workload::booking},
-    {"letter again after silence", Workload::booking},
-    {"letter waits for a process that stands still", Workload::booking},
-    {"several letters landed together", Workload::booking},
-    {"nobody took a letter", Workload::booking},
-    {"receiver busy", Workload::booking},
-    {"answer to a letter lost", Workload::booking},
-    {"answer to a letter late", Workload::booking},
-    {"answer to a letter cut short", Workload::booking},
-    {"letter settled by the ids of another", Workload::booking},
-    {"question that the database cannot answer", Workload::booking},
+    {"service cut off", {}, false, false, true},
+    {"letter lost", {}, false, false, true},
+    {"letter doubled", {}, false, false, true},
+    {"letter late", {}, false, false, true},
+    {"letter behind newer ones of its lane", {}, false, false, true},
+    {"letter or question cut short", {}, false, false, true},
+    {"letter again after silence", {}, false, false, true},
+    {"letter waits for a process that stands still", {}, false, false, true},
+    {"several letters landed together", {}, false, false, true},
+    {"nobody took a letter", {}, false, false, true},
+    {"receiver busy", {}, false, false, true},
+    {"answer to a letter lost", {}, false, false, true},
+    {"answer to a letter late", {}, false, false, true},
+    {"answer to a letter cut short", {}, false, false, true},
+    {"letter settled by the ids of another", {}, false, false, true},
+    {"question that the database cannot answer", {}, false, false, true},
+    {"disk put back to a copy", Workload::post},
+    {"person told of a gap", Workload::post},
+    {"person told of events that nobody has sent", Workload::post},
+    {"sent again after a restore", Workload::post},
+    {"found to have arrived before a restore", Workload::post},
     {"call outside failed", Workload::agentflow},
     {"call outside cut off", Workload::agentflow},
     {"call outside refused half way", Workload::agentflow},
@@ -162,9 +168,10 @@ std::string_view name_of(Marker marker) { return place_of(marker).name; }
 
 bool is_wanted(Marker marker, Workload workload) {
   const auto only = place_of(marker).only;
-  const bool alone = workload == Workload::booking || workload == Workload::agentflow;
-  if (alone && place_of(marker).between_workers) return false;
-  if (workload == Workload::agentflow && place_of(marker).by_bus) return false;
+  const bool by_post = workload == Workload::booking || workload == Workload::post;
+  if (place_of(marker).by_post) return by_post;
+  if ((by_post || workload == Workload::agentflow) && place_of(marker).between_workers) return false;
+  if ((workload == Workload::post || workload == Workload::agentflow) && place_of(marker).by_bus) return false;
   // Without locks it is all about what the checker names.
   return workload == Workload::unlocked ? only == workload : only.value_or(workload) == workload;
 }

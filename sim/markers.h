@@ -134,6 +134,11 @@ enum class Marker {
   answer_truncated,
   settled_by_stored_ids,
   question_unanswered,
+  service_restored,
+  gap_told,
+  strangers_told,
+  sent_again_when_restored,
+  found_when_restored,
   // of agentflow
   outside_failed,
   outside_cut_off,

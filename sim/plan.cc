@@ -52,6 +52,23 @@ void draw_booking(SimRandom& dice, Plan& plan) {
   plan.rates.truncated = dice.chance(600) ? dice.between(1, 150) : 0;
 }
 
+// A restored sender and its receiver compare what both still have: nothing is forgotten here.
+void draw_post(SimRandom& dice, Plan& plan) {
+  plan.sole = true;
+  plan.processes = 2;
+  plan.decisions = dice.between(900, 1200);
+  plan.options.beat = 2s;
+  plan.options.lease = 6s;
+  plan.options.retention = 48h;
+  Rates& rates = plan.rates;
+  rates.truncated = dice.chance(600) ? dice.between(1, 150) : 0;
+  rates.restore = dice.chance(700) ? dice.between(5, 80) : 0;
+  rates.copy = 150;
+  // A database that is opened while its clock is years wrong takes that for the time.
+  if (rates.restore > 0) rates.jump = 0;
+  plan.is_anything_late = rates.late > 0 || rates.doubled > 0;
+}
+
 // One process on SQLite. What agents have ended with must be known for as long as their runs lie there.
 void draw_agentflow(SimRandom& dice, Plan& plan) {
   plan.sole = true;
@@ -95,6 +112,7 @@ Plan draw_plan(SimRandom& dice, Workload workload) {
   draw_rates(dice, plan.rates);
   if (plan.runs_sagas()) plan.saga_deadline = dice.between(3s, 20s);
   if (workload == Workload::booking) draw_booking(dice, plan);
+  if (workload == Workload::post) draw_post(dice, plan);
   if (workload == Workload::agentflow) draw_agentflow(dice, plan);
   return plan;
 }

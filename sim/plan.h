@@ -31,6 +31,8 @@ struct Rates {
   int interrupted = 0, reboot = 0;
   // of a letter, a question or an answer
   int truncated = 0;
+  // of a disk: it is copied; it is put back to a copy
+  int copy = 0, restore = 0;
 };
 
 // What the simulated processes are busy with.
@@ -39,6 +41,7 @@ enum class Workload {
   sagas,
   unlocked, // sagas that read, think and write, with their locks off: the checker must tell what comes of it
   booking,  // the booking system: three services with a database each
+  post,     // two services that send each other notes, on disks that are put back to copies now and then
   agentflow // workflows of agents, with simulated git, agents and disk
 };
 
@@ -54,6 +57,7 @@ struct Plan {
   std::int64_t refund_last_day = 0;      // percent
   bool runs_sagas() const { return workload == Workload::sagas || workload == Workload::unlocked; }
   bool locked() const { return workload != Workload::unlocked; }
+  bool is_anything_late = false;         // of what is sent by the post
   bool healed = false;
   Rates rates;
 };

@@ -5,6 +5,7 @@
 //   skald_sim --workload sagas --seeds 3000        the same of sagas
 //   skald_sim --workload unlocked --seeds 3000     of sagas without their locks: what the checker names
 //   skald_sim --workload booking --seeds 3000      of the booking system: three services, a database each
+//   skald_sim --workload post --seeds 3000         of two services whose disks are put back to copies
 //   skald_sim --workload agentflow --seeds 500     of workflows of agents: simulated git, agents and disk
 //   skald_sim --planted [--workload sagas]         breaks each rule in turn and tells what noticed it
 //   skald_sim --seeds 1 --first 1 --break RULE --trace   how it was noticed
@@ -39,15 +40,16 @@ std::optional<Workload> workload_of(std::string_view name) {
   if (name == "sagas") return Workload::sagas;
   if (name == "unlocked") return Workload::unlocked;
   if (name == "booking") return Workload::booking;
+  if (name == "post") return Workload::post;
   if (name == "agentflow") return Workload::agentflow;
   return std::nullopt;
 }
 
 int usage() {
-  std::cerr
-      << "usage: skald_sim [--workload outbox|sagas|unlocked|booking|agentflow] [--seeds N] [--first SEED] [--jobs N] "
-         "[--trace] [--break "
-         "RULE] | --planted [--workload outbox|sagas|booking] [--jobs N]\n";
+  std::cerr << "usage: skald_sim [--workload outbox|sagas|unlocked|booking|post|agentflow] [--seeds N] [--first SEED] "
+               "[--jobs N] "
+               "[--trace] [--break "
+               "RULE] | --planted [--workload outbox|sagas|booking] [--jobs N]\n";
   return 2;
 }
 

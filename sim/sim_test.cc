@@ -22,14 +22,14 @@ int seeds_wanted(int otherwise) { return std::clamp(number_in("SKALD_SIM_SEEDS",
 int first_seed(int wanted) { return 1 + number_in("SKALD_COMMITS", 0) % (20'000 / wanted) * wanted; }
 
 std::string name_of(Workload workload) {
-  static constexpr const char* names[] = {"outbox", "sagas", "unlocked", "booking", "agentflow"};
+  static constexpr const char* names[] = {"outbox", "sagas", "unlocked", "booking", "post", "agentflow"};
   return names[static_cast<std::size_t>(workload)];
 }
 
 class Simulator : public testing::TestWithParam<Workload> {};
 INSTANTIATE_TEST_SUITE_P(Workloads, Simulator,
                          testing::Values(Workload::outbox, Workload::sagas, Workload::unlocked, Workload::booking,
-                                         Workload::agentflow),
+                                         Workload::post, Workload::agentflow),
                          [](const auto& tested) { return name_of(tested.param); });
 
 TEST_P(Simulator, TheSameSeedGivesTheSameTrace) {

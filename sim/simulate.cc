@@ -2,6 +2,7 @@
 
 #include "sim/agentflow/flow_world.h"
 #include "sim/booking_world.h"
+#include "sim/post_world.h"
 #include "sim/world.h"
 
 namespace skald::sim {
@@ -30,6 +31,7 @@ Run run_in(std::uint64_t seed, Workload workload, std::ostream* trace) {
 Run simulate(std::uint64_t seed, Workload workload, std::ostream* trace) {
   switch (workload) {
     case Workload::booking: return run_in<BookingWorld>(seed, workload, trace);
+    case Workload::post: return run_in<PostWorld>(seed, workload, trace);
     case Workload::agentflow: return run_in<FlowWorld>(seed, workload, trace);
     default: return run_in<World>(seed, workload, trace);
   }

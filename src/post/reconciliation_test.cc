@@ -120,6 +120,58 @@ TEST_P(ReconciliationTest, ARestoredSenderSettlesWhatHasArrivedAndSendsNothingTw
   EXPECT_THAT(alerts_[0], HasSubstr("3 had arrived"));
 }
 
+TEST_P(ReconciliationTest, ARestoredSenderIsNoticedWithoutAnythingNewToSend) {
+  emit("e1");
+  deliver_all();
+  const LanePlace backup = receivers_place();
+  emit("e2");
+  deliver_all();
+  here_->change("UPDATE skald_lane SET number = " + std::to_string(backup.number) + ", chain = '" + backup.chain +
+                "' WHERE number > 0");
+  here_->change("DELETE FROM skald_outbox WHERE id = 'e2'");
+  begin_sender();
+  run();
+  ASSERT_THAT(alerts_, SizeIs(1)) << "the receiver is one letter ahead, and none is under way";
+  EXPECT_THAT(alerts_[0], HasSubstr("POST_GAP"));
+  emit("e3");
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1", "e2", "e3"));
+  EXPECT_THAT(alerts_, SizeIs(1));
+}
+
+TEST_P(ReconciliationTest, AReceiverThatHasALetterWithoutAnAnswerIsNoRestoredOne) {
+  emit("e1");
+  run();
+  accept(take_sent().letter);
+  begin_sender();
+  run();
+  EXPECT_THAT(alerts_, IsEmpty());
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1"));
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_P(ReconciliationTest, AReceiverThatIsRestoredBetweenTwoPagesIsComparedFromTheStart) {
+  here_->db().write("emit many", [](Transaction& tx) {
+    for (int i = 1000; i < 1600; ++i)
+      tx.emit({.id = "e" + std::to_string(i), .type = "order.placed", .key = "k", .payload = "{}"});
+  });
+  sender_->wake(~std::uint64_t{0});
+  deliver_all();
+  there_->handled.clear();
+  restore_receiver("'e1599'", 2, "a copy");
+  courier_.knower = [this, again = false](const Inquiry& inquiry) mutable {
+    Knowledge known = there_->lander_.answer(inquiry);
+    if (!inquiry.ids.empty() && !std::exchange(again, true)) restore_receiver("'e1000'", 1, "an older copy");
+    return known;
+  };
+  pass(61s);
+  deliver_all();
+  EXPECT_THAT(there_->handled, ElementsAre("e1000", "e1599"));
+  ASSERT_THAT(alerts_, SizeIs(1));
+  EXPECT_THAT(alerts_[0], HasSubstr("up to 1 of"));
+}
+
 TEST_P(ReconciliationTest, AnAnswerWithEventsThatThisDatabaseNeverHadIsToldToAPerson) {
   emit("e1");
   run();

@@ -124,7 +124,7 @@ void Sender::follow_wakes() {
     if ((woken >> id.second & 1) != 0) lane.is_wanted = true;
 }
 
-// A receiver that was restored shows also where nothing is sent to it. What was settled before the question is there
+// Who was restored shows also where nothing is sent. What was settled before the question is there
 // at the answer; and nothing is there that was not sent before the look behind it.
 void Sender::compare_places() {
   compare_at_ = env_.clock.steady() + kCompareEvery;
@@ -154,7 +154,9 @@ void Sender::judge(const Comparison& one) {
     const LanePlace there = found == one.there.end() ? LanePlace{} : found->second;
     const bool is_old = there.number < place.number || there.number > after.at(partition).number + 1;
     const bool is_other = place == after.at(partition) && there.number == place.number && there != place;
-    if (is_old || is_other) reconcile({one.subscriber, partition}, there);
+    // One letter more than is settled may be under way, but not where nothing is owed: this database has forgotten it.
+    const bool is_ahead = there.number == place.number + 1 && is_at_rest({one.subscriber, partition}, place);
+    if (is_old || is_other || is_ahead) reconcile({one.subscriber, partition}, there);
   }
 }
 
@@ -321,10 +323,6 @@ Duration Sender::idle_time() const {
     if (may_send && lane.state == Lane::State::idle && lane.is_wanted) until(lane.not_before);
   }
   return idle;
-}
-
-const Sender::Row& Sender::row_of(const std::string& subscriber) const {
-  return *std::ranges::find(subscribers_, subscriber, &Row::name);
 }
 
 // Letters that another owner of the lane sent may land under a number. Ids that this database does not have are of a

@@ -14,6 +14,7 @@
 // run_once() is called by one thread, everything else by any.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -98,6 +99,12 @@ class Sender {
   void compare_places();
   void judge_answers();
   void judge(const Comparison& one);
+  bool is_at_rest(const LaneId& id, const LanePlace& place) const {
+    const auto look = [&](Transaction& tx) {
+      return tables::subscriber::is_at_rest(tx, row_of(id.first), id.second, place);
+    };
+    return lanes_.contains(id) && db_.read_result(look);
+  }
   Round plan_round();
   bool settles_now() const;
   std::size_t bytes_under_way() const {
@@ -123,7 +130,9 @@ class Sender {
   }
   void count_under_way();
   Duration idle_time() const;
-  const Row& row_of(const std::string& subscriber) const;
+  const Row& row_of(const std::string& subscriber) const {
+    return *std::ranges::find(subscribers_, subscriber, &Row::name);
+  }
 
   Env env_;
   Database& db_;

@@ -220,6 +220,11 @@ std::vector<Ready> ready(Transaction& tx, const Row& subscriber, std::span<const
   return out;
 }
 
+bool is_at_rest(Transaction& tx, const Row& subscriber, int partition, const LanePlace& place) {
+  const auto lanes = ready(tx, subscriber, std::span(&partition, 1));
+  return !lanes.empty() && lanes.front().place == place && lanes.front().entries.empty();
+}
+
 void settle(Transaction& tx, const Row& subscriber, std::span<const Landed> landed) {
   if (landed.empty()) return;
   if (tx.on(Dialect::postgres)) return settle_postgres(tx, subscriber, landed);

@@ -48,6 +48,8 @@ struct Ready {
 };
 // The number and the entries of each lane are of one moment.
 std::vector<Ready> ready(Transaction& tx, const Row& subscriber, std::span<const int> partitions);
+// Whether the lane is at that place and nothing is owed in it: no letter of it can be under way.
+bool is_at_rest(Transaction& tx, const Row& subscriber, int partition, const LanePlace& place);
 
 inline constexpr int kEventsMax = 256;
 inline constexpr int kBytesMax = 512 * 1024;
