@@ -92,8 +92,7 @@ class RollBookings {
     for (const std::string& id : traffic_.bookings())
       if (!records.contains(id)) faults_.push_back("booking " + id + " was acknowledged and is not there");
     const double longest = traffic_.take_longest_wait();
-    if (longest > kAnswerMax)
-      faults_.push_back("a client was not answered for long: see the services' logs");
+    if (longest > kAnswerMax) faults_.push_back("a client was not answered for long: see the services' logs");
     if (ends() != told())
       faults_.push_back(std::to_string(ends()) + " ends, and customers were told of " + std::to_string(told()));
     const auto answer = test::http_request(cluster_.gateway(), "GET", "/booking/invariants", "", {}, 120);
