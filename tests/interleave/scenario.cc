@@ -12,6 +12,7 @@ std::vector<Scenario> scenarios() {
   add_isolation_scenarios(out);
   add_lock_scenarios(out);
   add_saga_scenarios(out);
+  add_post_scenarios(out);
   return out;
 }
 

@@ -46,6 +46,7 @@ void add_row_scenarios(std::vector<Scenario>& out);
 void add_isolation_scenarios(std::vector<Scenario>& out);
 void add_lock_scenarios(std::vector<Scenario>& out);
 void add_saga_scenarios(std::vector<Scenario>& out);
+void add_post_scenarios(std::vector<Scenario>& out);
 
 inline constexpr char kKey[] = "key";
 
