@@ -321,4 +321,8 @@ Duration Sender::idle_time() const {
   return idle;
 }
 
+const Sender::Row& Sender::row_of(const std::string& subscriber) const {
+  return *std::ranges::find(subscribers_, subscriber, &Row::name);
+}
+
 }  // namespace skald::post

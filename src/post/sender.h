@@ -14,7 +14,6 @@
 // run_once() is called by one thread, everything else by any.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -99,12 +98,7 @@ class Sender {
   void compare_places();
   void judge_answers();
   void judge(const Comparison& one);
-  bool is_at_rest(const LaneId& id, const LanePlace& place) const {
-    const auto look = [&](Transaction& tx) {
-      return tables::subscriber::is_at_rest(tx, row_of(id.first), id.second, place);
-    };
-    return lanes_.contains(id) && db_.read_result(look);
-  }
+  bool is_at_rest(const LaneId& id, const LanePlace& place) const;
   Round plan_round();
   bool settles_now() const;
   std::size_t bytes_under_way() const {
@@ -130,9 +124,7 @@ class Sender {
   }
   void count_under_way();
   Duration idle_time() const;
-  const Row& row_of(const std::string& subscriber) const {
-    return *std::ranges::find(subscribers_, subscriber, &Row::name);
-  }
+  const Row& row_of(const std::string& subscriber) const;
 
   Env env_;
   Database& db_;

@@ -15,6 +15,12 @@ constexpr Duration kAskAgain = 5s;
 
 }  // namespace
 
+bool Sender::is_at_rest(const LaneId& id, const LanePlace& place) const {
+  return lanes_.contains(id) && db_.read_result([&](Transaction& tx) {
+    return tables::subscriber::is_at_rest(tx, row_of(id.first), id.second, place);
+  });
+}
+
 // Letters that another owner of the lane sent may land under a number. Ids that this database does not have are of a
 // later state of it: it was restored from a backup.
 void Sender::note_strange(const LaneId& id, const Lane& lane) {
