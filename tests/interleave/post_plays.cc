@@ -121,6 +121,8 @@ class SettleAgainstTakeOver final : public Play {
     if (session == 0) return before_.go_on();
     after_.worker.beat();
     after_.work();
+    stage_.clock(1).move(100ms);  // what waited for others is settled, too
+    after_.work();
   }
 
   std::string verdict() override {
