@@ -6,6 +6,7 @@
 #include "http/engine_paths.h"
 #include "http/fake_env.h"
 #include "runtime/local_post.h"
+#include "runtime/wakeup.h"
 #include "store/tables/subscriber.h"
 #include "support/test_database.h"
 
@@ -59,12 +60,14 @@ class SubscriberPathsTest : public testing::TestWithParam<Dialect> {
       tx.emit({.id = id, .type = "visit.noted", .key = "k", .subject = "", .payload = "{}", .traceparent = {}});
     });
   }
-  // Both work, until the letter with this one has been confirmed and settled.
+  // Both work, until the letter with this one has been confirmed and settled, and everybody else was sent one.
   void deliver(const std::string& id) {
     inn_.engine.start();
     bar_.engine.start();
     emit(id);
     EXPECT_EQ(handled_.get_future().wait_for(60s), std::future_status::ready);
+    const auto is_tried = [](const SubscriberView& one) { return one.name == "bar" || one.trouble; };
+    while (!std::ranges::all_of(inn_.engine.subscribers(), is_tried)) runtime::Wakeup().wait(1ms);
     inn_.engine.stop();
   }
   Response ask(const std::string& method, const std::string& target, const std::string& body = "",
