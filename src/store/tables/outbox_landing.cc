@@ -50,7 +50,6 @@ constexpr std::string_view kLandOne = "INSERT INTO skald_outbox (" SKALD_EVENT_C
                                       ", source, created_at, updated_at, out_of_order, locked_by, status, live, "
                                       "attempts) VALUES ($1, $2, $3, $4, $5, $6, "
                                       "$7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT (id) DO NOTHING";
-// For the bug of landing what is there already.
 
 // No key's lock is taken: a row that is never live is in nobody's way, and whoever has a
 // handler's locks may want a key's next.
